@@ -3,10 +3,10 @@
 import pytest
 
 from stackcost.analysis.extrapolate import cores_at_line_rate
-from stackcost.analysis.published import read_publication, recompute
 from stackcost.analysis.spread import spread
 from stackcost.analysis.summary import Level, ServerResult
 from stackcost.files import PUBLISHED
+from stackcost.published.recomputed import read_publication, recompute
 
 RATES = (1000.0, 2000.0, 3000.0)
 IDLE_CORES = 0.05  # busy without any connection

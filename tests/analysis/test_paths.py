@@ -16,7 +16,8 @@ from stackcost.analysis.paths import (
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.trial import Trial
-from stackcost.report.paths import paths_answer, paths_table, published_table
+from stackcost.published.tables import sidecar_table
+from stackcost.report.paths import paths_answer, paths_table
 from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import add_server_behind, gauge, hold_trial, load_trial
 
@@ -88,10 +89,10 @@ def test_the_answer_names_what_the_dearest_and_the_cheapest_add() -> None:
 
 def test_a_published_sidecar_is_a_multiple_of_the_envoy_measured_here() -> None:
     trials = paths()
-    assert published_table(summary_of(trials)).rows == []
+    assert sidecar_table(summary_of(trials)).rows == []
     for trial in trials:
         trial.server = trial.server.replace("proxy_nginx", "proxy_envoy_http")
-    table = published_table(summary_of(trials))
+    table = sidecar_table(summary_of(trials))
     assert table.columns == ("publication", "us per request", "times dut/proxy_envoy_http")
     assert [row[1:] for row in table.rows if "1.7.4" in row[0]] == [("500", "2.63x")]
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis.published import Fact, read_publication
-from stackcost.analysis.published_tables import documents
 from stackcost.files import PUBLISHED
+from stackcost.published.document import documents
+from stackcost.published.recomputed import Fact, read_publication
 from stackcost.stacks.onload.profile import profile_of
 from stackcost.tuning import tier_of
 from tests.published.documents import (

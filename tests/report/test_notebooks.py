@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis.published_tables import Document, PublishedTable, documents
 from stackcost.contracts.errors import StackcostError
 from stackcost.frames.columns import TABLES
+from stackcost.published.document import Document, PublishedTable, documents
 from stackcost.report.notebook import NOTEBOOKS, fitting, question, render
 from stackcost.report.opened import OpenedCosts, OpenedRuns, open_runs
 from tests.report.cells import cells

@@ -5,7 +5,6 @@ from typing import Any
 
 from stackcost.analysis.head import State
 from stackcost.analysis.memory import Merged
-from stackcost.analysis.published import RecomputedFactors
 from stackcost.contracts.collector import CollectedFigure
 from stackcost.contracts.dut_settings import BehindOn
 from stackcost.contracts.tuning import Change
@@ -38,7 +37,6 @@ class Context:
     tuning: dict[str, list[Change]] = field(default_factory=dict)
     not_measured: dict[str, str] = field(default_factory=dict)
     tests_not_measured: dict[str, str] = field(default_factory=dict)
-    published: RecomputedFactors | None = None
     core_hour_price: float | None = None
     one_segment: bool = False
     figures: tuple[CollectedFigure, ...] = ()

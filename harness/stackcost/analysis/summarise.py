@@ -67,7 +67,6 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
         tuning=context.tuning,
         not_measured=context.not_measured,
         tests_not_measured=context.tests_not_measured,
-        published=context.published,
         core_hour_price=context.core_hour_price,
         definitions=registry.definitions(context),
     )

@@ -12,7 +12,6 @@ from pydantic import Field
 from stackcost.analysis.checks import Check
 from stackcost.analysis.comparison import Comparison
 from stackcost.analysis.head import Head, Part
-from stackcost.analysis.published import RecomputedFactors
 from stackcost.analysis.spread import Spread
 from stackcost.contracts.dut_settings import BehindOn
 from stackcost.contracts.http import HttpVersion
@@ -248,9 +247,8 @@ class Summary(Head):
     when they were tried before the first round; for each its ceiling is a tenth lower. `tuning`: by
     server, the result of each setting of its tier.
     `not_measured`: servers of the plan that this machine cannot measure, and why.
-    `tests_not_measured`: the same of single tests of HTTP clients, as "system, test". `published`:
-    published factors, recomputed. `core_hour_price`: of one core for one hour, in any currency;
-    None: not given.
+    `tests_not_measured`: the same of single tests of HTTP clients, as "system, test".
+    `core_hour_price`: of one core for one hour, in any currency; None: not given.
     """
 
     format: str = FORMAT
@@ -264,7 +262,6 @@ class Summary(Head):
     tuning: dict[str, list[Change]] = Field(default_factory=dict)
     not_measured: dict[str, str] = Field(default_factory=dict)
     tests_not_measured: dict[str, str] = Field(default_factory=dict)
-    published: RecomputedFactors | None = None
     core_hour_price: float | None = None
     definitions: dict[str, Definition] = Field(default_factory=dict)
 

@@ -31,8 +31,9 @@ def show(
     published figures for comparison.
     """
     from stackcost.analysis.summary import Summary
+    from stackcost.published.recomputed import recomputed
+    from stackcost.published.tables import published_table
     from stackcost.report.answer import current, print_answer
-    from stackcost.report.published import published_table
     from stackcost.report.stored import remarks
     from stackcost.report.tables import tuning_table
     from stackcost.report.terminal_table import draw
@@ -46,10 +47,10 @@ def show(
     console = make_console()
     print_answer(summary, console, long)
     if long and isinstance(summary, Summary):
-        for table in (
-            tuning_table(summary),
-            published_table(summary.published, summary.factors),
-        ):
+        tables = [tuning_table(summary)]
+        if publication := folder.manifest().publication:
+            tables.append(published_table(recomputed(publication), summary.factors))
+        for table in tables:
             if table.rows:
                 console.print(draw(table))
     for line in remarks(folder.manifest()):

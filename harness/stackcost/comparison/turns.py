@@ -8,7 +8,6 @@ from typing import Any
 from rich.console import Console
 
 from stackcost.analysis.http import p99_us
-from stackcost.analysis.published import read_publication
 from stackcost.campaign.campaign import Campaign
 from stackcost.campaign.identity import experiment_hash, plan_of, profile_hashes
 from stackcost.campaign.order import draw_seed
@@ -30,6 +29,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.experiment.collectors import figures_of
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.schema import Experiment
+from stackcost.published.recomputed import read_publication
 from stackcost.search.slowest import lowest_ceilings
 from stackcost.session.hold_trial import run_hold_trial
 from stackcost.session.http_session import HttpSession, open_http_session

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
-from stackcost.analysis.published import RecomputedFactors
-from stackcost.analysis.published_tables import Document
 from stackcost.analysis.spread import bounds
 from stackcost.analysis.summary import Summary
 from stackcost.analysis.system_series import is_judged
 from stackcost.frames.rows import Row, rounds
+from stackcost.published.document import Document
+from stackcost.published.match import PublishedMatch
+from stackcost.published.recomputed import RecomputedFactors
 from stackcost.report.difference import Difference
-from stackcost.report.published_match import PublishedMatch
 
 
 def factors(summary: Summary) -> Iterator[Row]:

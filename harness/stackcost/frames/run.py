@@ -9,16 +9,16 @@ from typing import Self
 
 import pandas
 
-from stackcost.analysis.published import RecomputedFactors, read_publication, recompute
-from stackcost.analysis.published_tables import Document, documents
 from stackcost.contracts.errors import StackcostError
 from stackcost.files import PUBLISHED
 from stackcost.frames import compared_rows, device_rows, load_rows, rows
 from stackcost.frames.columns import TABLES, YES_OR_NO
+from stackcost.published.document import Document, documents
+from stackcost.published.match import matches
+from stackcost.published.recomputed import RecomputedFactors, read_publication, recompute
 from stackcost.report.answer import current
 from stackcost.report.difference import Difference, differences_from_first
 from stackcost.report.opened import OpenedRuns, named_runs, stored_summary
-from stackcost.report.published_match import matches
 from stackcost.store import RunFolder
 
 RESULTS = Path("results")

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from stackcost.analysis.published import RecomputedFactors
 from stackcost.analysis.summary import Factor
 from stackcost.report.bounds import bounds_sentence, has_bounds, times
 from stackcost.report.difference import Difference, sentence
@@ -120,25 +119,6 @@ def ceiling_answer(runs: OpenedRuns) -> str:
         "**No ceiling was searched in these runs** (`stackcost ceiling` does that). The tables "
         "below show how long connections take at the offered loads."
     )
-
-
-def published_answer(published: RecomputedFactors, factors: Sequence[Factor]) -> str:
-    """The published factors, recomputed from their raw data, and the factors measured here."""
-    parts = []
-    for of in ("cpu", "memory"):
-        steps = [step for step in published.steps if step.of == of and step.unit == "1"]
-        own = [factor for factor in factors if factor.name == of and factor.ratio.median]
-        here = ", ".join(
-            f"{with_interval(factor.ratio)} ({factor.above})" for factor in own[:NAMED]
-        )
-        measured = f"measured here: {here}" if here else "not measured in these runs"
-        parts.append(
-            f"the claimed {of} factor is {number(steps[0].value)}; recomputed from the "
-            f"publication's raw data it is {'at most ' * steps[-1].at_most}"
-            f"{number(steps[-1].value)}; {measured}"
-        )
-    text = ". ".join(part[0].upper() + part[1:] for part in parts)
-    return f"**{text}.**"
 
 
 def difference_answer(found: Sequence[Difference]) -> str:

@@ -6,7 +6,7 @@ take as long as to compute. Of the program every file counts by its content.
 
 from hashlib import sha256
 
-from stackcost.files import PACKAGE, PUBLISHED
+from stackcost.files import PACKAGE
 from stackcost.store import RunFolder
 
 PARTS = ("contracts", "host", "store", "analysis", "report")  # all that reads a run
@@ -27,12 +27,8 @@ def basis_of(run: RunFolder, program: bytes = b"") -> str:
 def program_digest() -> bytes:
     """Digest of the program's files on which results depend."""
     digest = sha256()
-    code = [
-        *PACKAGE.glob("*.py"),
-        *(each for part in PARTS for each in PACKAGE.glob(f"{part}/**/*.py")),
-    ]
-    for folder, paths in ((PACKAGE, code), (PUBLISHED, PUBLISHED.glob("*.yaml"))):
-        for path in sorted(paths):
-            content = path.read_bytes()
-            digest.update(f"{path.relative_to(folder)} {len(content)}\n".encode() + content)
+    code = [each for part in PARTS for each in PACKAGE.glob(f"{part}/**/*.py")]
+    for path in sorted([*PACKAGE.glob("*.py"), *code]):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(PACKAGE)} {len(content)}\n".encode() + content)
     return digest.digest()

@@ -67,7 +67,7 @@ def fitting(runs: OpenedRuns) -> list[str]:
         "compare_runs": comparable,
         "published_vs_measured": bool(runs.ceilings)
         or with_tests
-        or any(s.published for s in runs.summaries),
+        or any(run.manifest.publication for run in runs.costs),
         "trust": bool(runs.costs),
     }
     return [name for name, fit in fits.items() if fit]

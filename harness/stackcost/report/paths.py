@@ -11,14 +11,11 @@ from stackcost.analysis.paths import (
     memory_parts,
     rule_lines,
 )
-from stackcost.analysis.published_tables import documents
 from stackcost.analysis.summary import Summary
 from stackcost.report.tables import TextTable
 from stackcost.report.words import change_of, number, with_range
 
-SIDECAR = "envoy"  # in the names of the systems that the publication is of
 NANOSECONDS = 1e3  # in a microsecond
-US_OF_A_VCPU = 1e3  # per request, at the 1,000 requests per second that the figures are for
 
 
 def is_path(summary: Summary) -> bool:
@@ -99,27 +96,6 @@ def rules_table(lines: Sequence[RuleLine]) -> TextTable:
             )
             for line in lines
         ],
-    )
-
-
-def published_table(summary: Summary) -> TextTable:
-    """What a mesh says of its sidecar, as a multiple of each Envoy that was measured here."""
-    document, hops = documents()["paths"], hops_of(summary)
-    sidecars = [hop for hop in (hops.hops if hops else ()) if SIDECAR in hop.system]
-    ours = {hop.system: cost for hop in sidecars if (cost := hop.added_whole.median)}
-    (table,) = document.tables
-    rows = [
-        (
-            f"{row[0]}, {table.name}",
-            number(float(row[1] or 0) * US_OF_A_VCPU),
-            *(f"{float(row[1] or 0) * US_OF_A_VCPU / cost:.2f}x" for cost in ours.values()),
-        )
-        for row in table.rows
-    ]
-    return TextTable(
-        f"Published beside: {document.conditions}",
-        ("publication", "us per request", *(f"times {name}" for name in ours)),
-        rows if ours else [],
     )
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ValidationError
 
 from stackcost.analysis.head import State
-from stackcost.analysis.published import Publication, RecomputedFactors, recompute
 from stackcost.analysis.summary import PUBLISHED_TCP, Summary
 from stackcost.contracts.dut_settings import BehindOn
 from stackcost.contracts.errors import StackcostError
@@ -124,7 +123,6 @@ def _context(manifest: Manifest, systems: list[str]) -> "Context":
         },
         not_measured=manifest.not_measured,
         tests_not_measured=manifest.tests_not_measured,
-        published=_published(manifest),
         core_hour_price=plan.core_hour_price,
         merged_caches=manifest.machine.get("kernel", {}).get("merged_slab_caches") or {},
         one_segment=_without_tso(manifest),
@@ -150,11 +148,6 @@ def _plan_of(manifest: Manifest) -> _Plan:
             f"it: {first_fault(error)}",
             "stackcost ls lists all runs",
         ) from error
-
-
-def _published(manifest: Manifest) -> RecomputedFactors | None:
-    found = manifest.publication
-    return recompute(Publication.model_validate(found)) if found else None
 
 
 def hosts_of(manifest: Manifest) -> dict[str, dict[str, Any]]:

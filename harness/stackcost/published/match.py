@@ -9,15 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from stackcost.analysis.published_tables import (
+from stackcost.published.document import (
     Document,
     Measurement,
     PublishedFigure,
     PublishedTable,
 )
+from stackcost.published.measured import COMPUTED, PERCENTILE, MeasuredFigure, measured
 from stackcost.report.http.figures import FIRST_GROUP, SINGULAR
 from stackcost.report.opened import OpenedRuns
-from stackcost.report.published_measured import COMPUTED, PERCENTILE, MeasuredFigure, measured
 from stackcost.report.words import number
 
 NOT_MEASURED = "not measured"

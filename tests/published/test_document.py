@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from stackcost.analysis.published_tables import Cell, Document, PublishedTable, documents
 from stackcost.experiment.load_file import load_experiment
 from stackcost.files import EXPERIMENTS
+from stackcost.published.document import Cell, Document, PublishedTable, documents
 
 ALL = documents()
 GAINS = [

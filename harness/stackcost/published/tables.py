@@ -3,23 +3,35 @@
 from collections.abc import Mapping, Sequence
 
 from stackcost.analysis.extrapolate import cores_at_line_rate
-from stackcost.analysis.published import CalculationStep, RecomputedFactors
-from stackcost.analysis.published_tables import Cell, Document, PublishedTable
-from stackcost.analysis.summary import Factor, ServerResult
+from stackcost.analysis.paths import hops_of
+from stackcost.analysis.summary import Factor, ServerResult, Summary
+from stackcost.published.document import Cell, Document, PublishedTable, documents
+from stackcost.published.match import NOT_MEASURED, PublishedMatch, places
+from stackcost.published.recomputed import CalculationStep, RecomputedFactors
 from stackcost.report.opened import OpenedRuns
-from stackcost.report.published_match import NOT_MEASURED, PublishedMatch, places
 from stackcost.report.tables import TextTable
-from stackcost.report.words import UNKNOWN, count, factor, number, pair, size, with_range
+from stackcost.report.words import (
+    UNKNOWN,
+    count,
+    factor,
+    number,
+    pair,
+    size,
+    with_interval,
+    with_range,
+)
 from stackcost.store import Manifest
 
+NAMED = 2  # factors measured here that the answer names
+SIDECAR = "envoy"  # in the names of the systems that a publication is of
+US_OF_A_VCPU = 1e3  # per request, at the 1,000 requests per second that the figures are for
 GAINS = 5  # column of `matches_table` that only tables with several rows have
 
 
-def published_table(published: RecomputedFactors | None, factors: Sequence[Factor]) -> TextTable:
+def published_table(published: RecomputedFactors, factors: Sequence[Factor]) -> TextTable:
     """Published factors from their claim to what their raw data say, and those measured here."""
     rows: list[tuple[str, ...]] = [
-        (step.of, step.what, _step_value(step), step.source)
-        for step in (published.steps if published else [])
+        (step.of, step.what, _step_value(step), step.source) for step in published.steps
     ]
     rows += [
         (
@@ -29,10 +41,49 @@ def published_table(published: RecomputedFactors | None, factors: Sequence[Facto
             found.at,
         )
         for found in factors
-        if published
     ]
-    title = f"{published.title}, recomputed from its raw data" if published else ""
+    title = f"{published.title}, recomputed from its raw data"
     return TextTable(title, ("factor", "what", "value", "source"), rows)
+
+
+def published_answer(published: RecomputedFactors, factors: Sequence[Factor]) -> str:
+    """The published factors, recomputed from their raw data, and the factors measured here."""
+    parts = []
+    for of in ("cpu", "memory"):
+        steps = [step for step in published.steps if step.of == of and step.unit == "1"]
+        own = [factor for factor in factors if factor.name == of and factor.ratio.median]
+        here = ", ".join(
+            f"{with_interval(factor.ratio)} ({factor.above})" for factor in own[:NAMED]
+        )
+        measured = f"measured here: {here}" if here else "not measured in these runs"
+        parts.append(
+            f"the claimed {of} factor is {number(steps[0].value)}; recomputed from the "
+            f"publication's raw data it is {'at most ' * steps[-1].at_most}"
+            f"{number(steps[-1].value)}; {measured}"
+        )
+    text = ". ".join(part[0].upper() + part[1:] for part in parts)
+    return f"**{text}.**"
+
+
+def sidecar_table(summary: Summary) -> TextTable:
+    """What a mesh says of its sidecar, as a multiple of each Envoy that was measured here."""
+    document, hops = documents()["paths"], hops_of(summary)
+    sidecars = [hop for hop in (hops.hops if hops else ()) if SIDECAR in hop.system]
+    ours = {hop.system: cost for hop in sidecars if (cost := hop.added_whole.median)}
+    (table,) = document.tables
+    rows = [
+        (
+            f"{row[0]}, {table.name}",
+            number(float(row[1] or 0) * US_OF_A_VCPU),
+            *(f"{float(row[1] or 0) * US_OF_A_VCPU / cost:.2f}x" for cost in ours.values()),
+        )
+        for row in table.rows
+    ]
+    return TextTable(
+        f"Published beside: {document.conditions}",
+        ("publication", "us per request", *(f"times {name}" for name in ours)),
+        rows if ours else [],
+    )
 
 
 def cores_table(published: RecomputedFactors, servers: Sequence[ServerResult]) -> TextTable:

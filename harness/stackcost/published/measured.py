@@ -6,12 +6,12 @@ from pydantic import BaseModel, ConfigDict
 
 from stackcost.analysis.ceiling.summary import Ceiling
 from stackcost.analysis.extrapolate import at_line_rate, cores_at_line_rate
-from stackcost.analysis.published_tables import Load, Measurement, Shape
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import ClientSettings, Factor, Level, ServerResult
 from stackcost.contracts.http import P256, RSA, Certificate
 from stackcost.contracts.latency import PERCENTILES
 from stackcost.contracts.system_names import axis_of, length_of
+from stackcost.published.document import Load, Measurement, Shape
 from stackcost.report.http import Curve, series
 from stackcost.report.http.figures import SHARED
 from stackcost.report.opened import (

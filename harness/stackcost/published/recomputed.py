@@ -4,13 +4,16 @@ Each step replaces one thing that the claim counted by what the raw data say of 
 it explains of the distance is the change from the step before; the last is what they say in all.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 from ruamel.yaml import YAML
 
-from stackcost.analysis.published_tables import Document
+from stackcost.contracts.errors import StackcostError
+from stackcost.published.document import Document
+from stackcost.store.reading import first_fault
 
 LINE_GBPS = 100.0
 BUSY = ("us", "sy", "ni", "hi", "si")  # columns of top in which a CPU works
@@ -38,8 +41,8 @@ class CpuFacts(_Part):
     nginx_gbps: Fact
     trex_gbps: Fact
     trex_server_busy: Fact
-    nginx_mpps: Fact | None = None  # manifests of before packets were compared lack both
-    trex_mpps: Fact | None = None
+    nginx_mpps: Fact
+    trex_mpps: Fact
     top_at: str
     top_columns: list[str]
     top: list[list[float]]
@@ -102,7 +105,7 @@ class PublishedCores(_Part):
     system: str
     connections_per_core: float
     gbps_per_core: float
-    mpps_per_core: float | None = None
+    mpps_per_core: float
     claimed: float
     busy: float
 
@@ -123,6 +126,16 @@ class RecomputedFactors(_Part):
 def read_publication(path: Path) -> Publication:
     """A file of published/."""
     return Publication.model_validate(YAML(typ="safe").load(path.read_text()))
+
+
+def recomputed(stored: Mapping[str, Any]) -> RecomputedFactors:
+    """The same of the publication in a run's manifest; StackcostError if it is damaged."""
+    try:
+        return recompute(Publication.model_validate(stored))
+    except ValidationError as error:
+        raise StackcostError(
+            f"the publication of this run is damaged: {first_fault(error)}"
+        ) from error
 
 
 def recompute(publication: Publication) -> RecomputedFactors:
@@ -203,7 +216,7 @@ def _cores(cpu: CpuFacts) -> list[PublishedCores]:
             system=system,
             connections_per_core=rate.value / busy,
             gbps_per_core=gbps.value / busy,
-            mpps_per_core=packets.value / busy if packets else None,
+            mpps_per_core=packets.value / busy,
             claimed=counted.value * LINE_GBPS / gbps.value,
             busy=busy * LINE_GBPS / gbps.value,
         )

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from stackcost.analysis.ceiling.summary import Ceiling, CeilingSummary, Rate
-from stackcost.analysis.published_tables import Document, documents
+from stackcost.published.document import Document, documents
+from stackcost.published.match import NO_FIGURE, PublishedMatch, matches
 from stackcost.report.opened import OpenedCeilings, OpenedCosts, OpenedRuns
-from stackcost.report.published_match import NO_FIGURE, PublishedMatch, matches
 from stackcost.store import Manifest
 from tests.analysis.http_trials import asked, summary
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis.published import read_publication, recompute
-from stackcost.report.answers import published_answer
+from stackcost.published.recomputed import read_publication, recompute
+from stackcost.published.tables import published_answer
 
 FILE = Path(__file__).resolve().parents[2] / "published" / "trex_nginx.yaml"
 
