@@ -10,8 +10,8 @@ from stackcost.analysis.spread import spread
 from stackcost.analysis.summary import Level, Summary
 from stackcost.analysis.tls import tls_costs
 from stackcost.report.http import KINDS
+from stackcost.report.http.tls import tls_parts_answer, tls_parts_table
 from stackcost.report.http_versions import versions_answer, versions_table
-from stackcost.report.tls import tls_parts_answer, tls_parts_table
 from tests.analysis.http_trials import asked, summary
 
 ROUNDS = (1.0, 1.1)  # how much all costs of a round are multiplied by

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackcost.analysis.packets import NOT_READ, packets_per_connection, why_no_packets
+from stackcost.analysis.figures.rates import NOT_READ, packets_per_connection, why_no_packets
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.trial import Trial
 from tests.analysis.trials import counter, load_trial

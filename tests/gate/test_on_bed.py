@@ -7,8 +7,7 @@ import pytest
 from stackcost.bed.lock import RunLock
 from stackcost.bed.network import existing_namespaces
 from stackcost.gate.figure import CEILING, WHOLE_CORES
-from stackcost.gate.target import target_of
-from stackcost.gate.this_machine import ThisMachine
+from stackcost.gate.this_machine import ThisMachine, target_of
 from stackcost.report.ceiling import ceilings_of
 from stackcost.report.stored import summary_of
 from stackcost.store import RunFolder

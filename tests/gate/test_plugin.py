@@ -14,7 +14,7 @@ import stackcost.bed.lock as lock
 from stackcost.contracts.errors import StackcostError
 from stackcost.gate.figure import WHOLE_CORES
 from stackcost.gate.gate import QUICK, Gate
-from stackcost.gate.target import target_of
+from stackcost.gate.this_machine import target_of
 
 # Here, as is scipy, so that they are imported once: what is imported in a run inside of this
 # process is undone, and a part of numpy cannot be imported again.

@@ -10,7 +10,7 @@ from stackcost.analysis.readings import Readings
 from stackcost.bed.lock import RunLock
 from stackcost.bed.network import existing_namespaces
 from stackcost.gate.bench import open_bench
-from stackcost.gate.target import target_of
+from stackcost.gate.this_machine import target_of
 from stackcost.report.stored import summary_of
 from stackcost.store import RunFolder
 from tests.experiment.command import REPOSITORY, run_folder, start

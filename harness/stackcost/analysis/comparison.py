@@ -3,7 +3,7 @@
 Factors, `stackcost diff`, gates, the trend and the gains of HTTP tests all use `compare`. If the
 turns of a round were paired, rounds that only one side has are left out. Over several loads the
 value of a turn is the mean deviation of its trials from the centre of both sides
-(`stackcost.analysis.turns`). Nothing is corrected for other load on the host: a probe on the
+(`stackcost.analysis.pairing`). Nothing is corrected for other load on the host: a probe on the
 server's core that told how slow the host is would also tell how much the server disturbs it.
 Size, direction, interval and verdict come from the same ranks (`stackcost.analysis.ranks`).
 
@@ -31,10 +31,10 @@ from pydantic import BaseModel, ConfigDict
 
 from stackcost.analysis import ranks, significance
 from stackcost.analysis.between import Between
+from stackcost.analysis.pairing import paired_values
 from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.thresholds import RATE
-from stackcost.analysis.turns import turns
 
 Test = Literal["pairs", "sides"]
 
@@ -154,7 +154,7 @@ def compare_all(questions: Sequence[Question], rate: float = RATE) -> list[Compa
 def _sized(question: Question) -> Comparison:
     """Size, direction and interval, or the reason why there are none."""
     a, b, design, figure, at, _ = question
-    mine, theirs, unit, set_aside, reason = turns(a, b, design.paired)
+    mine, theirs, unit, set_aside, reason = paired_values(a, b, design.paired)
     draft = Comparison(
         figure=figure,
         at=at,

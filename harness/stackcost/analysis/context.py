@@ -16,7 +16,7 @@ class Context:
 
     `pairs`: servers to divide, above and below the line. `behind_on`: as of `Summary`.
     `load_cpus`: the generator's cores; empty if it is on another host than the server.
-    `merged_caches`: see `stackcost.analysis.slab`; `one_segment`: see `stackcost.analysis.packets`.
+    `merged_caches`: see `stackcost.analysis.slab`; `one_segment`: see `figures.rates`.
     `tcp`, `ceilings`, `loads_not_held`: as of `Summary`. `figures`: those that the run's own
     collectors bring.
     """

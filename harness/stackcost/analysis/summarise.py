@@ -17,10 +17,10 @@ from stackcost.analysis.figures.machine import (
     load_nanoseconds,
     undisturbed_seconds,
 )
+from stackcost.analysis.figures.stacks import is_onload
 from stackcost.analysis.flags import failures_of, flags_of, steadiness_of
 from stackcost.analysis.memory import Merged
 from stackcost.analysis.memory_total import Holds
-from stackcost.analysis.onload import is_onload
 from stackcost.analysis.overload import out_of_time, overload
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summary import (

@@ -14,7 +14,7 @@ from stackcost.analysis.http_costs import Cost, tests_of
 from stackcost.analysis.summary import Level, ServerResult, Summary
 
 KILOBYTE = 1000
-Part = Literal[
+TlsPart = Literal[
     "connection without TLS",
     "full handshake",
     "resumed handshake",
@@ -32,7 +32,7 @@ class TlsCost:
     """
 
     system: str
-    parts: Mapping[Part, Cost]
+    parts: Mapping[TlsPart, Cost]
 
 
 def tls_costs(summary: Summary) -> list[TlsCost]:
@@ -41,7 +41,7 @@ def tls_costs(summary: Summary) -> list[TlsCost]:
     return [each for each in found if "full handshake" in each.parts]
 
 
-def _tls_parts(server: ServerResult) -> dict[Part, Cost]:
+def _tls_parts(server: ServerResult) -> dict[TlsPart, Cost]:
     closed = tests_of(
         server, lambda http: http.version == "1.1" and len(http.body_bytes) == 1, False
     )
@@ -66,12 +66,12 @@ def _tls_parts(server: ServerResult) -> dict[Part, Cost]:
     )
     kept, kept_tls = test(False, True, short), test(True, True, short)
     kept_long, kept_long_tls = test(False, True, long), test(True, True, long)
-    found: dict[Part, Cost] = {}
+    found: dict[TlsPart, Cost] = {}
     if new and kept:
         found["connection without TLS"] = Cost.of([(1, new), (-1, kept)])
     if new and kept and kept_tls:
         own: list[tuple[float, Level]] = [(-1, kept_tls), (-1, new), (1, kept)]
-        handshakes: dict[Part, Level | None] = {
+        handshakes: dict[TlsPart, Level | None] = {
             "full handshake": full,
             "resumed handshake": resumed,
         }

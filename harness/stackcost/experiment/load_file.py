@@ -12,8 +12,7 @@ from stackcost.experiment.schema import Experiment
 from stackcost.experiment.shares import SHARED
 from stackcost.files import EXPERIMENTS, PROFILES, PUBLISHED
 from stackcost.host.yaml_file import read_yaml
-from stackcost.systems.nearest import nearest
-from stackcost.systems.registry import server_class
+from stackcost.systems.registry import nearest, server_class
 
 BED = ("hosts", "bed", "generators", "cores", "patience")  # sections that a test bed is of
 RENAMED = {  # keys that an older file may have

@@ -144,7 +144,7 @@ def cps_ceiling(
     """
     from stackcost.gate.figure import FIGURES, WHOLE_CORES
     from stackcost.gate.gate import Gate, effort
-    from stackcost.gate.target import target_of
+    from stackcost.gate.this_machine import target_of
 
     config = request.config
 

@@ -1,4 +1,4 @@
-"""Makes this machine the measuring machine of the gate."""
+"""What the gate measures: a system of an experiment file, on this machine."""
 
 from contextlib import AbstractContextManager
 from functools import cached_property
@@ -6,10 +6,29 @@ from pathlib import Path
 from typing import Any
 
 from stackcost.collect.machine import describe_machine
-from stackcost.experiment.matrix import Variant
+from stackcost.contracts.errors import StackcostError
+from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.matrix import Variant, variants
 from stackcost.gate.bench import Bench, LocalBench, open_bench
 from stackcost.gate.figure import CEILING, Figure
 from stackcost.gate.search_bench import SearchBench, plan_of
+
+
+def target_of(path: Path, system: str = "") -> Variant:
+    """The system with this name, or the only system; otherwise StackcostError with all names."""
+    found = variants(load_experiment(path))
+    names = ", ".join(each.name for each in found)
+    wanted = [each for each in found if system in ("", each.name)]
+    if len(wanted) != 1:
+        what = f"has no system {system!r}" if system else f"has {len(found)} systems"
+        raise StackcostError(
+            f"{path} {what}", f'name one of them: cps_ceiling(file, system="..."): {names}'
+        )
+    if wanted[0].lacking:
+        raise StackcostError(
+            f"{wanted[0].name} cannot be measured on this machine: {wanted[0].lacking}"
+        )
+    return wanted[0]
 
 
 class ThisMachine:

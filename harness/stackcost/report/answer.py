@@ -1,4 +1,8 @@
-"""The results of a stored run: computed from its files, stored, printed and rendered."""
+"""The results of a stored run: computed from its files, stored, printed and rendered.
+
+Results depend only on the program and on a run's stored files, so they contain the digest of both
+(`stackcost.report.basis`). Stored ones are current as long as it has not changed.
+"""
 
 from shlex import quote
 
@@ -6,10 +10,12 @@ from rich.console import Console
 
 from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.analysis.summary import Summary
+from stackcost.contracts.errors import StackcostError
+from stackcost.report.basis import basis_of
 from stackcost.report.ceiling import ceilings_of, print_ceilings
+from stackcost.report.console import say
 from stackcost.report.extra import can_render
-from stackcost.report.fresh import AnySummary, basis_of, stored_answer
-from stackcost.report.progress import say
+from stackcost.report.opened import FORMS, AnySummary
 from stackcost.report.stored import kind_of, summary_of
 from stackcost.report.terminal import print_long, print_screen
 from stackcost.report.words import count
@@ -52,6 +58,18 @@ def _computed(run: RunFolder) -> AnySummary:
 
         return events_of(run)
     return ceilings_of(run) if kind == "ceilings" else summary_of(run)
+
+
+def stored_answer(run: RunFolder) -> AnySummary | None:
+    """The stored results of a run; None if there are none, or they are not current or damaged."""
+    try:
+        stored = run.summary()
+        if stored.get("basis") != basis_of(run):
+            return None
+        form, _ = FORMS[kind_of(run.manifest())]
+        return form.model_validate(stored)
+    except (StackcostError, ValueError, TypeError):
+        return None
 
 
 def current(run: RunFolder) -> AnySummary:

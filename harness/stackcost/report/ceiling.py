@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from stackcost.analysis.ceiling.summary import Ceiling, CeilingSummary, TraceRow
-from stackcost.report.stored import describe_setting, state_of, trials_of
+from stackcost.report.stored import summarised
 from stackcost.report.tables import TextTable
 from stackcost.report.terminal_table import draw
 from stackcost.report.words import number
@@ -22,16 +22,7 @@ def ceilings_of(run: RunFolder) -> CeilingSummary:
     """A stored run's summary, computed from its trials. StackcostError when it holds none."""
     from stackcost.analysis.ceiling.summarise import summarise_ceilings
 
-    manifest = run.manifest()
-    stored = trials_of(run)
-    summary = summarise_ceilings(
-        stored.trials,
-        run.name,
-        manifest.experiment,
-        state_of(manifest),
-        describe_setting(manifest),
-    )
-    return summary.model_copy(update={"damaged": stored.damaged})
+    return summarised(run, summarise_ceilings)
 
 
 def trace_table(ceiling: Ceiling) -> TextTable:

@@ -7,7 +7,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import FORMAT
 from stackcost.report.ceiling import sentences_of
 from stackcost.report.opened import OpenedRuns
-from stackcost.report.stored import describe_setting, state_of, trials_of
+from stackcost.report.stored import summarised
 from stackcost.store import RunFolder
 
 TABLE_CACHE = "nf_conntrack"  # slab cache of the entries of connection tracking
@@ -24,15 +24,7 @@ def events_of(run: RunFolder) -> EventSummary:
             f"another version of stackcost wrote {run.path}, in another format than {FORMAT}",
             f"to measure it again, run: {' '.join(['stackcost', *manifest.command[1:]])}",
         )
-    stored = trials_of(run)
-    summary = summarise_events(
-        stored.trials,
-        run.name,
-        manifest.experiment,
-        state_of(manifest),
-        describe_setting(manifest),
-    )
-    return summary.model_copy(update={"damaged": stored.damaged})
+    return summarised(run, summarise_events)
 
 
 def sentences(summary: EventSummary) -> list[str]:

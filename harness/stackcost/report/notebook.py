@@ -21,13 +21,13 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.files import IMPORTED_FROM, NOTEBOOKS
 from stackcost.host.files import write_whole
 from stackcost.host.modules import hidden
+from stackcost.report.console import say
 from stackcost.report.disk_cache import is_cache
+from stackcost.report.http.tls import has_tls
 from stackcost.report.http_versions import has_versions
 from stackcost.report.opened import OpenedRuns, open_runs
 from stackcost.report.past_ceiling import at_rates
 from stackcost.report.paths import is_path
-from stackcost.report.progress import say
-from stackcost.report.tls import has_tls
 
 # jsonschema, which nbformat imports, compiles 38 grammars of this package at once when it finds it.
 # That takes 5 s, and no notebook needs them.

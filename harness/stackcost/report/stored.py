@@ -4,13 +4,13 @@ A stored run is data: its manifest contains what is needed of its systems, and n
 executed because a manifest names it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from stackcost.analysis.head import State
+from stackcost.analysis.head import Head, State
 from stackcost.analysis.summary import PUBLISHED_TCP, Summary
 from stackcost.contracts.dut_settings import BehindOn
 from stackcost.contracts.errors import StackcostError
@@ -23,6 +23,7 @@ from stackcost.store.reading import first_fault
 if TYPE_CHECKING:
     from stackcost.analysis.context import Context
 
+Answer = TypeVar("Answer", bound=Head)
 MeasuredKind = Literal["costs", "ceilings", "events"]
 
 
@@ -83,6 +84,14 @@ def summary_of(run: RunFolder) -> Summary:
     manifest, stored = run.manifest(), trials_of(run)
     systems = manifest.systems or list(dict.fromkeys(trial.server for trial in stored.trials))
     summary = summarise(stored.trials, _context(manifest, systems))
+    return summary.model_copy(update={"damaged": stored.damaged})
+
+
+def summarised(run: RunFolder, summarise: Callable[..., Answer]) -> Answer:
+    """The same of a run of another kind, by its `summarise`."""
+    manifest, stored = run.manifest(), trials_of(run)
+    setting = state_of(manifest), describe_setting(manifest)
+    summary = summarise(stored.trials, run.name, manifest.experiment, *setting)
     return summary.model_copy(update={"damaged": stored.damaged})
 
 

@@ -16,6 +16,7 @@ from stackcost.report.http import (
     tls_pairs,
     tls_table,
 )
+from stackcost.report.http.tls import has_tls, tls_parts_answer, tls_parts_table
 from stackcost.report.http_versions import has_versions, versions_answer, versions_table
 from stackcost.report.paths import is_path, paths_answer, paths_table
 from stackcost.report.story import loads_found
@@ -33,7 +34,6 @@ from stackcost.report.tables import (
     unknown_factors,
 )
 from stackcost.report.terminal_table import draw
-from stackcost.report.tls import has_tls, tls_parts_answer, tls_parts_table
 from stackcost.report.verdict_notes import verdict_notes
 
 SHOWN_TRIALS = 6  # of each kind; the report lists all

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 
 from pyroute2 import IPRoute, netns
 
+from stackcost.collect.network import sockstat
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.namespace import execute, run
 from stackcost.host.patience import patient
@@ -125,8 +126,8 @@ def end_time_wait(session: ProfileSession) -> None:
 
 def time_waiting(session: ProfileSession) -> int:
     """Flows in TIME_WAIT in the server's namespace."""
-    words = execute(session.here.bed.server_namespace, ["cat", "/proc/net/sockstat"]).split()
-    return int(words[words.index("tw") + 1])
+    text = execute(session.here.bed.server_namespace, ["cat", "/proc/net/sockstat"])
+    return sockstat(text)["TCP", "tw"]
 
 
 def _send_syns(session: ProfileSession, count: int) -> None:

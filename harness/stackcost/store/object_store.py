@@ -5,15 +5,16 @@ which is brought up to date each time. A run is stored with its manifest last: w
 run yet.
 """
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.files import read_whole, write_whole
-from stackcost.host.user_cache import user_cache
 from stackcost.store.folder import MANIFEST, SUMMARY, TRIALS, RunFolder
 
 READ = (TRIALS, SUMMARY, MANIFEST)  # of each run in a store; of a run that is named, everything
@@ -42,7 +43,7 @@ def copied(url: str) -> Path:
     Of all runs it has what a list or a trend reads. StackcostError if the store cannot be reached.
     """
     with _store(url) as (files, root):
-        folder = user_cache("stores", files.unstrip_protocol(root).encode())
+        folder = _cache_of(files.unstrip_protocol(root))
         if files.exists(f"{root}/{MANIFEST}"):
             return _copied_run(files, root, folder / root.rpartition("/")[2])
         there = _manifests(files, root)
@@ -53,6 +54,12 @@ def copied(url: str) -> Path:
         for name, state in there.items():
             _update(files, f"{root}/{name}", folder / name, state)
         return folder
+
+
+def _cache_of(url: str) -> Path:
+    """In the user's cache folder (XDG Base Directory); it need not exist."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+    return cache / "stackcost" / "stores" / sha256(url.encode()).hexdigest()[:20]
 
 
 def _copied_run(files: Any, place: str, run: Path) -> Path:

@@ -9,6 +9,8 @@ import importlib.util
 import inspect
 import sys
 import traceback
+from collections.abc import Iterable
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +19,6 @@ from typing import TypeVar
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server
 from stackcost.files import DUTS, SERVERS
-from stackcost.systems.nearest import nearest
 
 SUFFIX = ".py"
 Kind = TypeVar("Kind")
@@ -65,6 +66,18 @@ SHIPPED = {
     "astf-peer": (SERVERS / "astf_peer/server.py", "AstfPeer"),
     **DEVICES,
 }
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The known names that are like `name`, as the end of a sentence; all, where none is.
+
+    Of ten names or more only those that are alike are said.
+    """
+    names = list(known)
+    alike = get_close_matches(name, names, n=3, cutoff=0.6)
+    if alike:
+        return f"; did you mean {' or '.join(alike)}?"
+    return f"; there are {', '.join(names)}" if 0 < len(names) < 10 else ""
 
 
 def server_name(entry: str) -> str:

@@ -3,13 +3,47 @@
 from collections.abc import Callable
 from functools import partial
 
-from stackcost.analysis import disk_cache, generators
+from stackcost.analysis import generators, http
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import Loads, Read
-from stackcost.analysis.onload import METRIC, SHOWN, is_onload
 from stackcost.analysis.readings import Readings
 
+METRIC = "onload.counter"
+SHOWN = ("k_polls", "u_polls", "rx_evs", "tx_evs")  # Onload's own names
+SUSTAIN = "sustain"
 EVENTS_OF = "onload.counter {}, summed over its stacks"
+
+
+def is_onload(seen: Readings) -> bool:
+    """Whether a program of the trial was on Onload."""
+    return bool(seen.samples(METRIC))
+
+
+def hit_ratio(seen: Readings) -> float | None:
+    """Share (0 to 1) of the requests that the origin did not get, both by the servers' counts."""
+    served = seen.growth("server.requests", SUSTAIN)
+    missed = seen.growth("cache.misses", SUSTAIN)
+    return None if not served or missed is None else max(0.0, 1 - missed / served)
+
+
+def disk_share(seen: Readings) -> float | None:
+    """Bytes that the processes had read from disks by bytes that clients received, both per second.
+
+    Above 1 where the kernel reads ahead more than is asked for.
+    """
+    read = seen.rate("process.disk_read", SUSTAIN)
+    received = http.sum_over_clients(seen.trial, "bits_per_second")
+    return None if read is None or not received else 8 * read / received
+
+
+def blocked(seen: Readings) -> dict[str, float]:
+    """Seconds per second that threads were blocked, by part: "event loop", "thread pool".
+
+    Of an event loop at most 1 for each worker; of a pool at most 1 for each of its threads.
+    """
+    length = seen.phases[SUSTAIN].length
+    waited = seen.by_label("thread.blocked_time", SUSTAIN, "part")
+    return {part: seconds / length for part, seconds in waited.items()}
 
 
 def _onload(loads: Loads) -> dict[str, Values]:
@@ -41,7 +75,7 @@ def _of_cache(read: Read) -> Callable[[Loads], Values | None]:
 
 def _blocked(loads: Loads) -> dict[str, Values]:
     cached = _cached(loads)
-    return cached.of_each([disk_cache.blocked(seen) for seen in cached.trials]) if cached else {}
+    return cached.of_each([blocked(seen) for seen in cached.trials]) if cached else {}
 
 
 ONLOAD = Figure[Loads](
@@ -79,7 +113,7 @@ HIT_RATIO = Figure[Loads](
     definition="share of requests that the cache's origin did not get",
     source="the servers' own counts of requests, of cache and origin",
     of="http",
-    compute=_of_cache(disk_cache.hit_ratio),
+    compute=_of_cache(hit_ratio),
 )
 DISK_SHARE = Figure[Loads](
     name="cache.disk_share",
@@ -88,7 +122,7 @@ DISK_SHARE = Figure[Loads](
     "received; above 1 where the kernel reads ahead more than is asked for",
     source="/proc/PID/io read_bytes; the clients' own output",
     of="http",
-    compute=_of_cache(disk_cache.disk_share),
+    compute=_of_cache(disk_share),
 )
 BLOCKED = Figure[Loads](
     name="cache.blocked",

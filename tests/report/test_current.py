@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from stackcost.report import basis
-from stackcost.report.answer import current, summarise_again
-from stackcost.report.fresh import basis_of, stored_answer
+from stackcost.report.answer import basis_of, current, stored_answer, summarise_again
 from stackcost.store import RunFolder
 from tests.report.fixtures import ALL
 from tests.report.stored import store
