@@ -11,9 +11,9 @@ from stackcost.analysis import device
 from stackcost.analysis.behind import KINDS, behind_cost
 from stackcost.analysis.core_time import sum_of
 from stackcost.analysis.cpu import MICROSECONDS, server_cost, uncorrected_cost
-from stackcost.contracts.endpoint import Endpoint, Host
+from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.placement import Placement
+from stackcost.contracts.placement import Host, Placement
 from stackcost.contracts.program_settings import ProgramSettings
 from stackcost.contracts.server import ServerSettings
 from stackcost.contracts.wiring import DUT_NAMESPACE, SERVER_NAMESPACE
@@ -106,9 +106,9 @@ def settings_of(server: str) -> ServerSettings:
 def made(kind: type[D], folder: Path) -> D:
     """As on the test bed, but not started."""
     placement = Placement(DUT_NAMESPACE, "sc-dut0", (1, 3), folder, ("48.0.0.1", 80))
-    host = Host(SERVER_NAMESPACE, "sc-server0", "198.19.0.2", 24, (0,))
+    host = Host(SERVER_NAMESPACE, "sc-server0", (0,), "198.19.0.2", 24)
     endpoint = Endpoint(
-        *(DUT_NAMESPACE, "sc-dut0", "48.0.0.1", 80, (1, 3), folder),
+        *(DUT_NAMESPACE, "sc-dut0", (1, 3), "48.0.0.1", 80, folder),
         stack=Kernel(placement),
         upstream=host,
     )

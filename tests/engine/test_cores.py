@@ -38,7 +38,7 @@ def nginx(bed: LocalTestbed, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     folder = tmp_path_factory.mktemp("nginx")
     cpus = bed.cpus.server
     stack = Kernel(Placement(HOST, HOST_INTERFACE, cpus, folder, (HOST_ADDRESS, 80)))
-    server = NginxKernel(Endpoint(HOST, HOST_INTERFACE, HOST_ADDRESS, 80, cpus, folder, stack))
+    server = NginxKernel(Endpoint(HOST, HOST_INTERFACE, cpus, HOST_ADDRESS, 80, folder, stack))
     server.start()
     try:
         yield server

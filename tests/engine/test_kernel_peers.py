@@ -109,7 +109,7 @@ def test_every_flow_against_nginx_completes_over_a_lossy_wire(peers: Peers, tmp_
     folder.mkdir()
     cpus = peers.bed.cpus.server
     stack = Kernel(Placement(HOST, HOST_INTERFACE, cpus, folder, (HOST_ADDRESS, 80)))
-    nginx = NginxKernel(Endpoint(HOST, HOST_INTERFACE, HOST_ADDRESS, 80, cpus, folder, stack))
+    nginx = NginxKernel(Endpoint(HOST, HOST_INTERFACE, cpus, HOST_ADDRESS, 80, folder, stack))
     nginx.start()
     try:
         with engine_on(peers.bed, tmp_path, server=False, kind=peers.kind) as client:

@@ -38,7 +38,7 @@ def settings(name: str) -> ServerSettings:
 @pytest.fixture
 def endpoint(tmp_path: Path) -> Endpoint:
     stack = Kernel(Placement("none", "none", (0,), tmp_path))
-    return Endpoint("none", "none", "48.0.0.1", 80, (0,), tmp_path, stack)
+    return Endpoint("none", "none", (0,), "48.0.0.1", 80, tmp_path, stack)
 
 
 def test_lighttpd_names_its_library_and_gives_tickets_on_one_port_alone(endpoint: Endpoint) -> None:

@@ -51,7 +51,7 @@ class EachPath(OneBody):
 @pytest.fixture
 def endpoint(tmp_path: Path) -> Endpoint:
     stack = Kernel(Placement("none", "none", (0,), tmp_path))
-    return Endpoint("none", "none", "48.0.0.1", 80, (0,), tmp_path, stack)
+    return Endpoint("none", "none", (0,), "48.0.0.1", 80, tmp_path, stack)
 
 
 def clients(*lengths: int) -> ServerSettings:

@@ -15,9 +15,9 @@ from stackcost.bed.interfaces import check_queues, take_interfaces
 from stackcost.bed.leftovers import undo_and_report
 from stackcost.bed.lock import RunLock
 from stackcost.contracts.addresses import CLIENT_NETWORK, LOAD_ADDRESS, SERVICE_ADDRESS
-from stackcost.contracts.endpoint import ClientGateway, Endpoint, Host
+from stackcost.contracts.endpoint import ClientGateway, Endpoint
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.placement import Placement
+from stackcost.contracts.placement import Host, Placement
 from stackcost.contracts.wiring import (
     DUT_NAMESPACE,
     LOAD_INTERFACE,
@@ -238,17 +238,10 @@ class LocalTestbed:
         """
         folder = folder.resolve()
         address, port = self._service_address, self._service_port
-        placement = Placement(
-            self.server_namespace, self.server_interface, self.cpus.server, folder, (address, port)
-        )
+        place = self.server_namespace, self.server_interface, self.cpus.server
         return Endpoint(
-            namespace=placement.namespace,
-            interface=placement.interface,
-            address=address,
-            port=port,
-            cpus=placement.cpus,
-            folder=folder,
-            stack=Kernel(placement),
+            *(*place, address, port, folder),
+            stack=Kernel(Placement(*place, folder, (address, port))),
             upstream=self._upstream(),
             neighbours=self._part.neighbours if self._part else (),
             gateways=self._found_gateways(),
@@ -267,9 +260,9 @@ class LocalTestbed:
             return None
         if behind := self.wiring.server:
             serving = self.wiring.serving
-            return Host(serving, behind.interface, behind.address, prefix=24, cpus=self.behind_cpus)
-        own = self.load_namespace, self.load_interface, LOAD_ADDRESS
-        return Host(*own, prefix=24, cpus=self.cpus.load)
+            return Host(serving, behind.interface, self.behind_cpus, behind.address, prefix=24)
+        own = self.load_namespace, self.load_interface, self.cpus.load
+        return Host(*own, LOAD_ADDRESS, prefix=24)
 
     def describe(self) -> dict[str, Any]:
         """The bed as it is now, for the manifest: cores, links, steering, offloads, hugepages.

@@ -6,22 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stackcost.contracts.placement import Placement
+from stackcost.contracts.placement import Host, Place, Placement
 from stackcost.contracts.stack import Stack
-
-
-@dataclass(frozen=True, slots=True)
-class Host:
-    """Where the backends of a server may run: in the load's namespace, on the load's cores.
-
-    `address`, `prefix`: of `interface` there, in one network with the server's own end.
-    """
-
-    namespace: str
-    interface: str
-    address: str
-    prefix: int
-    cpus: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +24,19 @@ class ClientGateway:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Place):
     """Where a server is reached and where it may run.
 
-    `namespace`: name of the network namespace it runs in. `interface`: its veth end there.
-    `address`, `port`: what clients connect to. `cpus`: cores it may use.
-    `folder`: a folder for its configuration, logs and pid file, inside the run folder.
+    `address`, `port`: what clients connect to. `folder`: for its configuration, logs and pid file,
+    inside the run folder.
     `stack`: what its programs are started by, see `run`.
     `upstream`: where the backends of a server run, such as those of a proxy; None if not possible.
     `neighbours`: MAC addresses of the load's interfaces on another host, the clients' side first;
     empty: the load is on this machine. `gateways`: the generators after the first one.
     """
 
-    namespace: str
-    interface: str
     address: str
     port: int
-    cpus: tuple[int, ...]
     folder: Path
     stack: Stack
     upstream: Host | None = None

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stackcost.contracts.endpoint import Host
+from stackcost.contracts.placement import Host
 from stackcost.host.namespace import execute, spawner
 from stackcost.host.program import Program
 from stackcost.servers.memory_files import with_memory_files

@@ -3,8 +3,8 @@
 from abc import abstractmethod
 from typing import ClassVar
 
-from stackcost.contracts.endpoint import Host
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.placement import Host
 from stackcost.servers.backend import ensure_address
 from stackcost.servers.program import HttpProgram
 
