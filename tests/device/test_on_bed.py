@@ -8,10 +8,10 @@ from stackcost.analysis.events.mix import mix_result
 from stackcost.analysis.events.summary import summarise_events
 from stackcost.bed.network import existing_namespaces
 from stackcost.contracts.event_settings import EventSettings
+from stackcost.contracts.load import DeviceEvent, MixedLoad
 from stackcost.contracts.trial import Trial
-from stackcost.device.events import run_event
-from stackcost.device.mix_load import run_mix
-from stackcost.device.turns import load_of
+from stackcost.loads.event import run_event
+from stackcost.loads.mix import run_mix
 from stackcost.systems.registry import server_class
 from tests.duts.bed import EXPERIMENT, session_of
 
@@ -29,7 +29,7 @@ PLAN = EXPERIMENT.model_dump(mode="json")
 def test_flows_through_a_device_that_is_killed_end_by_themselves(tmp_path: Path) -> None:
     """Its links go with it, and the generator's ports, which are their other ends."""
     with session_of(Forwarding, tmp_path) as session:
-        trial = Trial("dut/forwarding", 1, 1, load_of("killed", SETTINGS))
+        trial = Trial("dut/forwarding", 1, 1, DeviceEvent(event="killed", settings=SETTINGS))
         run_event(session, trial)
         session.check_parts()
         assert "stackcost-dut" not in existing_namespaces()
@@ -47,9 +47,9 @@ def test_flows_through_a_device_that_is_killed_end_by_themselves(tmp_path: Path)
 @pytest.mark.long
 def test_mixed_traffic_is_whole_and_a_cut_link_is_seen_by_all(tmp_path: Path) -> None:
     with session_of(Forwarding, tmp_path) as session:
-        mixed = Trial("dut/forwarding", 1, 1, load_of("mix", SETTINGS))
+        mixed = Trial("dut/forwarding", 1, 1, MixedLoad())
         run_mix(session, mixed, SETTINGS)
-        cut = Trial("dut/forwarding", 2, 1, load_of("cut", SETTINGS))
+        cut = Trial("dut/forwarding", 2, 1, DeviceEvent(event="cut", settings=SETTINGS))
         run_event(session, cut)
     assert existing_namespaces() == []
 

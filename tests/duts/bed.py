@@ -17,8 +17,8 @@ from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE, DUT_
 from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.schema import Experiment
 from stackcost.host.signals import ending_signals_raise
-from stackcost.search.trials import WARM_UP_S, prepare, reset_server, run_trial, step_of
-from stackcost.session.load_trial import offer_load
+from stackcost.loads.constant import offer_load
+from stackcost.loads.search import WARM_UP_S, Steps, reset_server
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 from stackcost.session.progress import Progress
 
@@ -42,8 +42,8 @@ def session_of(
 
 
 def ceiling_trial(session: ProfileSession, of: CeilingKind, load: float) -> Trial:
-    trial = Trial(session.here.server.name, 1, 1, step_of(of, load, 0.5), session.response_bytes)
-    run_trial(session, trial)
+    trial = Trial(session.here.server.name, 1, 1, Steps(of).step(load, 0.5), session.response_bytes)
+    Steps(of).offer(session, trial)
     return trial
 
 
@@ -55,7 +55,7 @@ def load_trial(
     part = session.experiment.load.model_copy(
         update={"warm_up_s": WARM_UP_S, "sustain_s": seconds, "drain_s": drain_s}
     )
-    prepare(session, "connections")
+    Steps("connections").prepare(session)
     offer_load(session, trial, part)
     reset_server(session)
     return Readings(trial)

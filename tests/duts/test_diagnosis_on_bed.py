@@ -28,14 +28,14 @@ from stackcost.contracts.server import Server
 from stackcost.contracts.trial import Trial
 from stackcost.duts.base import Dut
 from stackcost.duts.tracking import TrackingDut
+from stackcost.loads.constant import prepare_load
+from stackcost.loads.held import Holds
+from stackcost.loads.search import Steps
 from stackcost.report.answer import print_answer
 from stackcost.report.story import opening
 from stackcost.report.tables import latency_table
 from stackcost.search.steps import search_steps
-from stackcost.search.trials import prepare
 from stackcost.servers.program import HttpProgram
-from stackcost.session.hold_trial import run_hold_trial
-from stackcost.session.load_trial import prepare_load
 from stackcost.session.profile_session import ProfileSession
 from stackcost.session.server_settings import server_settings
 from stackcost.systems.registry import server_class
@@ -272,7 +272,7 @@ def test_connections_beyond_a_devices_limit_are_counted(
     session: ProfileSession, kind: type[Dut], words: str
 ) -> None:
     become(session, kind)
-    prepare(session, "flows")
+    Steps("flows").prepare(session)
     trial = ceiling_trial(session, "flows", 60)
     assert 0 < trial.traffic.held_flows <= 40
     found = find_bottleneck(Readings(trial), DEVICE_CPUS)
@@ -285,7 +285,7 @@ def test_flows_that_do_not_open_in_a_run_come_with_the_reason(session: ProfileSe
     trial = Trial("device", 1, 1, HeldFlows(open_flows=20), session.response_bytes)
     words = rf"only 0 of 20 flows opened, at [\d.e]+/s; all {A} frames to clients were lost in the"
     with pytest.raises(StackcostError, match=words) as error:
-        run_hold_trial(session, trial)
+        Holds(session.experiment).offer(session, trial)
     assert not error.value.hint
     session.loading.stop()
 

@@ -15,9 +15,9 @@ from stackcost.analysis.ceiling.settings import Goal, SearchSettings
 from stackcost.analysis.ceiling.stored import SearchKey
 from stackcost.analysis.readings import Readings
 from stackcost.duts.base import Dut
+from stackcost.loads.constant import OVERHANG_S
+from stackcost.loads.search import WARM_UP_S, Steps
 from stackcost.search.steps import search_steps
-from stackcost.search.trials import WARM_UP_S, prepare
-from stackcost.session.load_trial import OVERHANG_S
 from stackcost.session.profile_session import ProfileSession
 from stackcost.session.server_settings import server_settings
 from stackcost.systems.registry import server_class
@@ -88,7 +88,7 @@ def test_a_table_of_10_000_connections_is_found_to_hold_as_many(
     session: ProfileSession, become: Become
 ) -> None:
     become(Nftables, tracked_limit=10_000)
-    prepare(session, "flows")
+    Steps("flows").prepare(session)
     try:
         trial = ceiling_trial(session, "flows", 12_000)
     finally:

@@ -9,11 +9,11 @@ from stackcost.analysis.cpu import server_total
 from stackcost.analysis.events.summary import summarise_events
 from stackcost.bed.network import existing_namespaces
 from stackcost.contracts.event_settings import EventSettings
+from stackcost.contracts.load import DeviceEvent
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import SERVER_NAMESPACE
-from stackcost.device.events import run_event
-from stackcost.device.turns import load_of
 from stackcost.host.namespace import processes_inside
+from stackcost.loads.event import run_event
 from stackcost.systems.registry import server_class
 from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, load_trial, session_of
 
@@ -33,7 +33,7 @@ def test_nginx_behind_a_nat_serves_every_connection_and_is_no_part_of_its_cost(
         (master, worker) = processes_inside(SERVER_NAMESPACE)
         assert not {master.pid, worker.pid} & set(session.here.processes.values())
         assert worker.cpu_affinity() == list(session.bed.cpus.load)
-        cut = Trial("dut/nat44", 2, 1, load_of("cut", SETTINGS))
+        cut = Trial("dut/nat44", 2, 1, DeviceEvent(event="cut", settings=SETTINGS))
         run_event(session, cut)
     assert existing_namespaces() == []
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Generator
 
 import pytest
 
-from stackcost.comparison.concurrency import find_concurrency
 from stackcost.experiment.http_schema import Concurrency
+from stackcost.loads.concurrency import find_concurrency
 
 
 def find(settings: Concurrency, holds: Callable[[int], bool]) -> int:

@@ -163,7 +163,7 @@ def test_a_test_that_a_system_cannot_make_is_left_out_with_the_reason(
         assert built in why or "does not listen for HTTP/3" in why
     assert not caddy.lacking_tests and not caddy.lacking
     made = {trial.load.test for turn in plan(experiment) if "nginx" in turn.variant.name
-            for trial in turn.loads}  # fmt: skip
+            for trial in turn.trials}  # fmt: skip
     assert {"new-1.1", "new-2", "kept-2"} <= made and not {"new-3", "kept-3", "open-3"} & made
     monkeypatch.setattr(Http3Client, "lacks", lambda self: "it is not installed")
     assert variants(experiment)[3].lacking_tests["kept-3"] == "it is not installed"

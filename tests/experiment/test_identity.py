@@ -59,9 +59,8 @@ def test_a_plan_lacks_what_is_stored_and_repeats_a_memory_part_that_was_cut() ->
     first_turn = everything[:8]
     missing_load = [trial for trial in everything if trial is not first_turn[6]]
     (turn,) = plan(experiment, missing_load)
-    assert turn.holds == [] and [trial.offered_cps for trial in turn.loads] == [2000]
+    assert [trial.traffic.identity for trial in turn.trials] == [("load", 2000)]
     for cut in (first_turn[1], first_turn[4]):  # the last one has the number of the first
         missing_hold = [trial for trial in everything if trial is not cut]
         (turn,) = plan(experiment, missing_hold)
-    assert [trial.load.open_flows for trial in turn.holds] == [0, 2000, 8000, 4000, 0]
-    assert turn.loads == []
+    assert [trial.load.open_flows for trial in turn.trials] == [0, 2000, 8000, 4000, 0]

@@ -39,13 +39,14 @@ def test_loads_that_are_shares_become_rates_when_the_ceiling_is_found_and_stay_s
     experiment = load_experiment(COMPARE, quick=True)
     manifest = Manifest(run="1", experiment=experiment.model_dump(mode="json"))
     unknown = at_loads(experiment, manifest)
-    assert len(plan(unknown)[0].loads) == 3, "as many trials, so that their time is known"
+    offered = [trial for trial in plan(unknown)[0].trials if not trial.traffic.holds]
+    assert len(offered) == 3, "as many trials, so that their time is known"
     rates = experiment.load.rates_of(4_321.0)
     assert rates == [1100, 2200, 3200], "round numbers, for those who read them"
     manifest.loads_found = LoadsFound(ceilings={"nginx/kernel": 4_321.0}, offered_cps=rates)
     again = Manifest.model_validate_json(manifest.model_dump_json())
     turns = plan(at_loads(experiment, again))
-    assert [trial.offered_cps for trial in turns[0].loads] == rates
+    assert [each.offered_cps for each in turns[0].trials if not each.traffic.holds] == rates
     assert turns[0].variant.experiment.load.offered_cps == rates
     assert check_is_the_same(experiment, again), "what was found is no part of the plan's hash"
 

@@ -17,7 +17,7 @@ from stackcost.collect.latency import read_latency
 from stackcost.experiment.load_file import load_experiment
 from stackcost.host.signals import ending_signals_raise
 from stackcost.host.waiting import wait_until
-from stackcost.session.load_trial import prepare_load
+from stackcost.loads.constant import prepare_load
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 from stackcost.session.progress import Progress
 from stackcost.systems.registry import server_class

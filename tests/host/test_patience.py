@@ -4,8 +4,6 @@ import socket
 import threading
 import time
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from rich.console import Console
@@ -13,10 +11,10 @@ from rich.console import Console
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.schema import Experiment
 from stackcost.host.patience import patience, patient
+from stackcost.loads.held import SPARE_S, Holding
 from stackcost.selfcheck.bed import selfcheck_experiment
 from stackcost.servers import probe
 from stackcost.session import server_session, sides
-from stackcost.session.hold_trial import SPARE_S, _hold_seconds
 from stackcost.session.progress import Progress
 from stackcost.session.server_session import running_server
 from stackcost.session.sides import problems_of_hosts
@@ -139,7 +137,7 @@ def test_an_experiments_patience_holds_while_its_server_runs(tmp_path: Path) -> 
 
 def test_flows_are_held_for_longer_where_a_host_reads_slowly() -> None:
     plan = experiment()
-    session: Any = SimpleNamespace(experiment=plan)
-    usual = _hold_seconds(session, 100)
+    usual = Holding.of(plan).flow_s(0.1)
     with patience(5):
-        assert _hold_seconds(session, 100) >= usual + 4 * (plan.memory.read_s + SPARE_S)
+        longer = Holding.of(plan).flow_s(0.1) - usual
+    assert longer == pytest.approx(4 * (plan.memory.read_s + SPARE_S))

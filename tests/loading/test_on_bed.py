@@ -20,10 +20,10 @@ from stackcost.contracts.load import ConstantLoad, HeldFlows, SearchStep
 from stackcost.contracts.trial import CUT_SHORT, Trial
 from stackcost.experiment.schema import Experiment
 from stackcost.host.signals import ending_signals_raise
-from stackcost.search.trials import prepare, run_trial, step_of
+from stackcost.loads.constant import offer_load, prepare_load
+from stackcost.loads.held import Holds
+from stackcost.loads.search import Steps
 from stackcost.selfcheck.bed import selfcheck_experiment
-from stackcost.session.hold_trial import run_hold_trial
-from stackcost.session.load_trial import offer_load, prepare_load
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 from stackcost.session.progress import Progress
 from stackcost.store import RunFolder
@@ -94,7 +94,7 @@ def test_the_sum_of_both_is_exact_to_the_connection(session: ProfileSession) -> 
 
 def test_open_flows_are_divided_and_all_of_them_are_held(session: ProfileSession) -> None:
     trial = Trial("nginx/kernel", 2, 1, HeldFlows(open_flows=401), session.response_bytes)
-    run_hold_trial(session, trial)
+    Holds(session.experiment).offer(session, trial)
     load = trial.load
     assert isinstance(load, HeldFlows)
     assert load.held_flows == 401 and load.cut_flows == 0
@@ -102,10 +102,10 @@ def test_open_flows_are_divided_and_all_of_them_are_held(session: ProfileSession
 
 
 def test_a_step_of_a_search_counts_what_both_lost(session: ProfileSession) -> None:
-    step = step_of("connections", RATE, 0.5)
+    step = Steps("connections").step(RATE, 0.5)
     trial = Trial("nginx/kernel", 3, 1, step, session.response_bytes)
-    prepare(session, "connections")
-    run_trial(session, trial)
+    Steps("connections").prepare(session)
+    Steps("connections").offer(session, trial)
     assert isinstance(trial.load, SearchStep) and trial.load.loss
     parts = [each.schedule for each in trial.load.offered.generators]
     assert trial.load.loss.intended == sum(each.intended for each in parts if each)

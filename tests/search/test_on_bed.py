@@ -25,15 +25,13 @@ from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.schema import Experiment
 from stackcost.host.namespace import execute
 from stackcost.host.signals import ending_signals_raise
-from stackcost.search.steps import DETAIL, search_steps
-from stackcost.search.trials import (
+from stackcost.loads.constant import OVERHANG_S
+from stackcost.loads.search import (
     REQUESTS_PER_CONNECTION,
     WARM_UP_S,
-    prepare,
-    run_trial,
-    step_of,
+    Steps,
 )
-from stackcost.session.load_trial import OVERHANG_S
+from stackcost.search.steps import DETAIL, search_steps
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 from stackcost.session.progress import Progress
 from stackcost.systems.registry import server_class
@@ -112,8 +110,8 @@ def test_new_connections_limited_on_the_way_are_found_at_their_limit(tmp_path: P
 
 
 def one_trial(session: ProfileSession, of: CeilingKind, load: float) -> Trial:
-    trial = Trial("nginx/kernel", 1, 1, step_of(of, load, 1.0), session.response_bytes)
-    run_trial(session, trial)
+    trial = Trial("nginx/kernel", 1, 1, Steps(of).step(load, 1.0), session.response_bytes)
+    Steps(of).offer(session, trial)
     return trial
 
 
@@ -126,7 +124,7 @@ def test_a_look_that_outlasts_the_load_is_told(
     with session_of(small(), tmp_path) as session:
         monkeypatch.setattr(session.here.stack, "prove", lambda *_: time.sleep(OUTLASTS_S))
         for of, load in (("connections", 200.0), ("flows", 50.0)):
-            prepare(session, of)
+            Steps(of).prepare(session)
             flags = flags_of(Readings(one_trial(session, of, load)), (1,))
             assert late in " ".join(flags), flags
 
@@ -139,7 +137,7 @@ def test_each_ceilings_trials_count_what_was_served_and_find_what_was_not(
     with session_of(small(), tmp_path) as session:
         server = session.here.server
 
-        prepare(session, "requests")
+        Steps("requests").prepare(session)
         requests = one_trial(session, "requests", 2_000)
         loss = requests.load.loss
         connections = requests.traffic.client["tcps_connattempt"]
@@ -147,7 +145,7 @@ def test_each_ceilings_trials_count_what_was_served_and_find_what_was_not(
         assert requests.traffic.server_requests == loss.intended - loss.lost
         assert session.serving.open_connections() == 0, "a trial leaves the server as it found it"
 
-        prepare(session, "flows")
+        Steps("flows").prepare(session)
         looks: list[str] = []
         monkeypatch.setattr(session.here.stack, "prove", lambda when, _: looks.append(when))
         held = one_trial(session, "flows", 600)
@@ -166,7 +164,7 @@ def test_each_ceilings_trials_count_what_was_served_and_find_what_was_not(
         enter = ["sh", "-c", "echo 1 > /proc/sys/net/core/somaxconn"]
         execute(session.bed.server_namespace, enter)
         server.start()  # listens anew
-        prepare(session, "connections")
+        Steps("connections").prepare(session)
         crowded = one_trial(session, "connections", 3_000)
         assert crowded.load.loss.lost > 0
         found = find_bottleneck(Readings(crowded), (1,))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackcost.search.trials import TIME_WAIT_S, answer_limit_s
+from stackcost.loads.search import TIME_WAIT_S, answer_limit_s
 
 TREX_BEGINS_AFTER_S = 0.11
 

@@ -19,8 +19,8 @@ from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE
 from stackcost.experiment.load_file import load_experiment
 from stackcost.host.signals import ending_signals_raise
+from stackcost.loads.http import run_http_trial
 from stackcost.session.http_session import HttpSession, open_http_session
-from stackcost.session.http_trial import run_http_trial
 from stackcost.session.progress import Progress
 from stackcost.systems.registry import server_class
 

@@ -7,7 +7,7 @@ import pytest
 
 from stackcost.experiment.profile_load import LoadPart
 from stackcost.host.patience import patience
-from stackcost.session.load_trial import offer_load
+from stackcost.loads.constant import offer_load
 from tests.analysis.trials import load_trial
 
 

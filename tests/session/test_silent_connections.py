@@ -14,9 +14,9 @@ from stackcost.contracts.load import HttpClients
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.load_file import load_experiment
 from stackcost.host.signals import ending_signals_raise
+from stackcost.loads.http import run_http_trial
 from stackcost.servers.program import HttpProgram
 from stackcost.session.http_session import open_http_session
-from stackcost.session.http_trial import run_http_trial
 from stackcost.session.progress import Progress
 from tests.analysis.http_trials import asked
 

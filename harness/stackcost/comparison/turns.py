@@ -7,42 +7,34 @@ from typing import Any
 
 from rich.console import Console
 
-from stackcost.analysis.http import p99_us
 from stackcost.campaign.campaign import Campaign
 from stackcost.campaign.identity import experiment_hash, plan_of, profile_hashes
 from stackcost.campaign.order import draw_seed
 from stackcost.campaign.record import new_campaign, resumed_campaign
-from stackcost.campaign.turn import FIGURE, Feed, PlannedTrial, PlannedTrials, Purpose, Turn
-from stackcost.comparison.concurrency import find_concurrency
+from stackcost.campaign.turn import Feed, PlannedTrials, Turn
 from stackcost.comparison.plan import (
     PlannedTurn,
-    concurrency_seconds,
-    http_seconds,
     identity,
     plan,
     planned_seconds,
-    seconds_of,
     setup_seconds,
 )
-from stackcost.contracts.load import HeldFlows, HttpClients, rate_words
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.collectors import figures_of
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.schema import Experiment
+from stackcost.loads.kind import LoadKind
 from stackcost.published.recomputed import read_publication
 from stackcost.search.slowest import lowest_ceilings
-from stackcost.session.hold_trial import run_hold_trial
-from stackcost.session.http_session import HttpSession, open_http_session
-from stackcost.session.http_trial import run_http_trial
-from stackcost.session.load_trial import offer_load, prepare_load
-from stackcost.session.profile_session import ProfileSession, open_profile_session
+from stackcost.session.http_session import open_http_session
+from stackcost.session.profile_session import open_profile_session
+from stackcost.session.server_session import ServerSession
 from stackcost.session.sides import lacking_there
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import LoadsFound
 from stackcost.systems.registry import server_class
 
 GO_ON = "to resume, run: stackcost run --resume"
-FOR_CONCURRENCY = Purpose(set_aside="a trial of the search for the concurrency")
 
 
 def run_experiment(
@@ -138,83 +130,23 @@ def turns_of(
             experiment=turn.variant.experiment,
             where=f"round {turn.round} of {experiment.rounds}, {turn.variant.name}",
             logs=f"{turn.round}-{turn.variant.name}",
-            steps=partial(_http_steps if http else _profile_steps, turn, left_s - setup_s),
+            steps=partial(_steps, turn, left_s - setup_s),
             open=open_http_session if http else open_profile_session,
             seconds=setup_s,
             left_s=left_s,
         )
 
 
-def _profile_steps(
-    turn: PlannedTurn, left_s: float, session: ProfileSession
-) -> PlannedTrials[None]:
-    """Memory first, because server and kernel keep memory after a load."""
-    for trial in turn.trials:
-        if turn.loads and trial is turn.loads[0]:
-            prepare_load(session)
-        trial.response_bytes = session.response_bytes
-        if isinstance(trial.load, HeldFlows):
-            make = partial(run_hold_trial, session)
-            words = f"{trial.load.open_flows:,} flows held open"
-        else:
-            make = partial(offer_load, session, part=session.experiment.load)
-            words = f"{rate_words(trial.offered_cps)} connections/s"
-        seconds = seconds_of(trial, session.experiment)
-        yield PlannedTrial(
-            trial=trial, make=make, words=words, purpose=FIGURE, seconds=seconds, left_s=left_s
-        )
-        left_s -= seconds
-
-
-def _http_steps(turn: PlannedTurn, left_s: float, session: HttpSession) -> PlannedTrials[None]:
-    """Each test; before it the search for its concurrency, if that is not given."""
-    http = session.http
-    for trial in turn.loads:
-        assert isinstance(trial.load, HttpClients)
-        connections = None
-        if http.concurrency:
-            connections = yield from _connections(session, trial, left_s)
-            left_s -= concurrency_seconds(http)
-        words, rate = trial.load.test, trial.load.offered_rps
-        seconds = http_seconds(http, http.sustain_s)
-        yield PlannedTrial(
-            trial=trial,
-            make=partial(run_http_trial, session, connections=connections),
-            words=words + (f" at {rate:,.0f} requests/s" if rate else ""),
-            purpose=FIGURE,
-            seconds=seconds,
-            left_s=left_s,
-        )
-        left_s -= seconds
-
-
-def _connections(session: HttpSession, planned: Trial, left_s: float) -> PlannedTrials[int]:
-    """Find the connections of each client process. Its trials are stored but not in figures."""
-    http = session.http
-    limit = http.concurrency
-    assert limit is not None and isinstance(planned.load, HttpClients)
-    test, seconds = planned.load.test, http_seconds(http, limit.trial_s)
-    ends_s = left_s - concurrency_seconds(http)
-
-    def each(count: int) -> int:
-        return max(1, count // http.processes)
-
-    def holds(count: int) -> PlannedTrials[bool]:
-        nonlocal left_s
-        make = partial(run_http_trial, session, connections=each(count), sustain_s=limit.trial_s)
-        (trial,) = yield PlannedTrial(
-            trial=planned,
-            make=make,
-            words=f"{test}: search for the concurrency, {count:,} connections",
-            purpose=FOR_CONCURRENCY,
-            seconds=seconds,
-            left_s=left_s,
-        )
-        left_s = max(ends_s, left_s - seconds)
-        p99 = p99_us(trial)
-        return p99 is not None and p99 < limit.p99_below_ms * 1000 and not trial.traffic.failed
-
-    return each((yield from find_concurrency(limit, holds)))
+def _steps(turn: PlannedTurn, left_s: float, session: ServerSession) -> PlannedTrials[None]:
+    """The loads of a turn in order; a kind is prepared before its first."""
+    prepared: LoadKind[Any, Any] | None = None
+    for planned in turn.loads:
+        if planned.kind is not prepared:
+            planned.kind.prepare(session)
+            prepared = planned.kind
+        planned.trial.response_bytes = session.response_bytes
+        yield from planned.kind.steps(session, planned.trial, planned.load, left_s)
+        left_s -= planned.seconds
 
 
 def _publication(path: Path | None) -> dict[str, Any] | None:

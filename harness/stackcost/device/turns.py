@@ -7,13 +7,13 @@ from pathlib import Path
 from rich.console import Console
 
 from stackcost.campaign.record import new_campaign
-from stackcost.campaign.turn import Feed, PlannedTrial, PlannedTrials, Purpose, Turn
+from stackcost.campaign.turn import Feed, PlannedTrials, Purpose, Turn
 from stackcost.contracts.event_settings import EXHAUSTING, FORMAT, Event, EventSettings
 from stackcost.contracts.load import DeviceEvent, MixedLoad
 from stackcost.contracts.trial import Trial
-from stackcost.device.events import run_event
-from stackcost.device.mix_load import run_mix
 from stackcost.experiment.schema import Experiment
+from stackcost.loads.event import Events
+from stackcost.loads.mix import Mix
 from stackcost.session.profile_session import SETUP_S, ProfileSession
 from stackcost.store import RunFolder
 from stackcost.systems.registry import server_class, server_name
@@ -72,18 +72,12 @@ def turns_of(
 def _steps(
     name: str, event: Event, settings: EventSettings, left_s: float, session: ProfileSession
 ) -> PlannedTrials[None]:
-    load = load_of(event, settings)
-    mixed = isinstance(load, MixedLoad)
-    yield PlannedTrial(
-        trial=Trial(name, 0, 1, load, session.response_bytes),
-        make=partial(run_mix, session, settings=settings) if mixed else partial(run_event, session),
-        words="traffic",
-        purpose=Purpose(),
-        seconds=settings.length(event),
-        left_s=left_s,
-    )
-
-
-def load_of(event: Event, settings: EventSettings) -> MixedLoad | DeviceEvent:
-    """The load of a trial of this event."""
-    return MixedLoad() if event == "mix" else DeviceEvent(event=event, settings=settings)
+    length, purpose = session.response_bytes, Purpose()
+    if event == "mix":
+        mix = MixedLoad()
+        trial = Trial(name, 0, 1, mix, length)
+        yield Mix(settings).planned(session, trial, mix, left_s, purpose)
+    else:
+        load = DeviceEvent(event=event, settings=settings)
+        trial = Trial(name, 0, 1, load, length)
+        yield Events().planned(session, trial, load, left_s, purpose)

@@ -19,8 +19,8 @@ from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.matrix import Variant
 from stackcost.gate.trial import GateTrial, comparable, gate_trial
-from stackcost.search.trials import TIME_WAIT_S, reset_server
-from stackcost.session.load_trial import OVERHANG_S, offer_load, prepare_load
+from stackcost.loads.constant import OVERHANG_S, offer_load, prepare_load
+from stackcost.loads.search import TIME_WAIT_S, reset_server
 from stackcost.session.profile_session import SETUP_S, ProfileSession, open_profile_session
 from stackcost.systems.registry import server_class
 

@@ -14,9 +14,9 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.matrix import Variant
 from stackcost.gate.bench import LocalBench
 from stackcost.gate.trial import GateTrial
+from stackcost.loads.search import Steps
 from stackcost.search.expected import seconds_left
 from stackcost.search.steps import DETAIL, search_steps
-from stackcost.search.trials import seconds_of
 from stackcost.search.turns import CeilingPlan
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 
@@ -60,7 +60,7 @@ class SearchBench(LocalBench):
                 raise StackcostError("no load was held with at most 0.5 % lost")
             return GateTrial.of_search(found.throughput, "" if found.interval else UNSURE)
 
-        seconds = seconds_left(SEARCH, (), partial(seconds_of, "connections", open_cps=1.0))
+        seconds = seconds_left(SEARCH, (), Steps("connections").trial_s)
         searched: GateTrial = self._take(f"search {self._searches}", steps, seconds)
         return searched
 

@@ -17,9 +17,9 @@ from stackcost.analysis.ceiling.stored import SearchKey, decisive, trial_loss
 from stackcost.campaign.turn import Feed, PlannedTrials, Purpose, Turn
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.matrix import Variant
+from stackcost.loads.search import Steps
 from stackcost.search.expected import seconds_left
 from stackcost.search.steps import DETAIL, Searched, search_step, search_steps
-from stackcost.search.trials import seconds_of
 from stackcost.session.profile_session import SETUP_S, ProfileSession, open_profile_session
 from stackcost.systems.registry import server_class
 
@@ -96,8 +96,7 @@ def narrowed(settings: SearchSettings, found: dict[str, Held]) -> SearchSettings
 
 def expected_seconds(settings: SearchSettings) -> float:
     """About how long the search of one system takes, before any of its trials."""
-    seconds = partial(seconds_of, "connections", open_cps=1.0)
-    return SETUP_S + seconds_left(settings, (), seconds)
+    return SETUP_S + seconds_left(settings, (), Steps("connections").trial_s)
 
 
 def highest_held_load(settings: SearchSettings, outcome: SearchResult) -> float | None:
@@ -128,7 +127,7 @@ def checked(
 
 def _check_seconds(settings: SearchSettings) -> float:
     """Of one try of the highest load."""
-    return seconds_of("connections", 1.0, settings.final_trial_duration, open_cps=1.0)
+    return Steps("connections").trial_s(1.0, settings.final_trial_duration)
 
 
 def _steps(

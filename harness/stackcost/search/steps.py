@@ -1,17 +1,16 @@
 """The trials of one search; each load depends on the losses of the trials before it."""
 
-from functools import partial
 from typing import NamedTuple
 
 from stackcost.analysis.ceiling.controller import OutOfTrials, SearchResult, TrialLoss, search
-from stackcost.analysis.ceiling.settings import UNITS, SearchSettings
+from stackcost.analysis.ceiling.settings import SearchSettings
 from stackcost.analysis.ceiling.stopped import first_without_any
 from stackcost.analysis.ceiling.stored import SearchKey, decisive, trial_loss
 from stackcost.campaign.turn import PlannedTrial, PlannedTrials, Purpose
 from stackcost.collect.cpu_account import Detail
 from stackcost.contracts.trial import Trial
+from stackcost.loads.search import Steps
 from stackcost.search.expected import seconds_left
-from stackcost.search.trials import prepare, run_trial, seconds_of, step_of
 from stackcost.session.profile_session import ProfileSession
 
 # Measuring softirqs and interrupts, too, would lower the ceiling by another 0.5 %.
@@ -42,8 +41,8 @@ def search_steps(
 
     `after_s`: seconds of work after the search. `set_aside`: why no figure uses its trials.
     """
-    prepare(session, key.of)
-    seconds = partial(seconds_of, key.of, open_cps=session.experiment.memory.open_cps)
+    kind = Steps(key.of, session.experiment.memory.open_cps)
+    kind.prepare(session)
     so_far: SoFar = []
     tried: list[Trial] = []
     while True:
@@ -51,7 +50,7 @@ def search_steps(
         stopped = first_without_any(so_far) is not None
         if wanted is None or stopped:
             return Searched(outcome, max(load for load, _ in so_far), tried, stopped)
-        left_s = seconds_left(settings, so_far, seconds) - seconds(*wanted)
+        left_s = seconds_left(settings, so_far, kind.trial_s) - kind.trial_s(*wanted)
         purpose = Purpose(settings.repeats, decides=True, set_aside=set_aside)
         attempts = yield search_step(session, key, *wanted, purpose, left_s + after_s)
         tried.append(decisive(attempts))
@@ -71,16 +70,10 @@ def search_step(
 
     `after_s`: seconds of work after it.
     """
-    seconds = seconds_of(key.of, load, duration, session.experiment.memory.open_cps)
-    step = step_of(key.of, load, duration, twin=twin)
-    return PlannedTrial(
-        trial=Trial(key.server, 0, key.round, step, session.response_bytes),
-        make=partial(run_trial, session),
-        words=f"{load:,.0f} {UNITS[key.of]} for {duration:g} s",
-        purpose=purpose,
-        seconds=seconds,
-        left_s=seconds + after_s,
-    )
+    kind = Steps(key.of, session.experiment.memory.open_cps)
+    step = kind.step(load, duration, twin)
+    trial = Trial(key.server, 0, key.round, step, session.response_bytes)
+    return kind.planned(session, trial, step, kind.seconds(step) + after_s, purpose)
 
 
 def next_trial(

@@ -14,9 +14,9 @@ from stackcost.campaign.record import new_campaign
 from stackcost.campaign.turn import Feed, PlannedTrials, Purpose, Turn
 from stackcost.contracts.load import CeilingKind
 from stackcost.experiment.matrix import Variant
+from stackcost.loads.search import Steps
 from stackcost.search.expected import seconds_left
 from stackcost.search.steps import DETAIL, search_step, search_steps
-from stackcost.search.trials import prepare, seconds_of
 from stackcost.session.profile_session import SETUP_S, ProfileSession, open_profile_session
 from stackcost.session.sides import lacking_there
 from stackcost.store import RunFolder
@@ -129,7 +129,7 @@ def _twin_steps(
     session: ProfileSession, key: SearchKey, settings: SearchSettings, load: float, after_s: float
 ) -> PlannedTrials[None]:
     """Offer the load that the server did not hold, and higher loads, to the twin."""
-    prepare(session, key.of)
+    Steps(key.of).prepare(session)
     purpose, duration = Purpose(settings.repeats, decides=True), settings.final_trial_duration
     for offered in rising(load, TWIN_STEP, min(TWIN_MOST * load, settings.most_load)):
         attempts = yield search_step(session, key, offered, duration, purpose, after_s, twin=True)
@@ -151,7 +151,7 @@ def _has_twin(target: Variant) -> bool:
 
 def _seconds_of(settings: SearchSettings, target: Variant, key: SearchKey) -> tuple[float, float]:
     """Estimated duration of a search, and of the twin's turn after it (0 without a twin)."""
-    seconds = partial(seconds_of, key.of, open_cps=target.experiment.memory.open_cps)
+    seconds = Steps(key.of, target.experiment.memory.open_cps).trial_s
     twin_s = 0.0
     if key.round == 1 and _has_twin(target):
         twin_s = SETUP_S + 2 * seconds(settings.first_load, settings.final_trial_duration)

@@ -17,10 +17,10 @@ from stackcost.analysis.readings import Readings
 from stackcost.campaign.turn import PlannedTrial, PlannedTrials, Purpose
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
+from stackcost.loads.constant import offer_load, prepare_load
 from stackcost.selfcheck.calibration_server import CalibrationServer
 from stackcost.selfcheck.row import Row, row
 from stackcost.selfcheck.rules import CHAIN_RULES, Sends, load_rules, packets, sending
-from stackcost.session.load_trial import offer_load, prepare_load
 from stackcost.session.profile_session import ProfileSession
 
 BURNS_US = (20.0, 100.0)

@@ -23,10 +23,10 @@ from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.contracts.trial import Trial
 from stackcost.host.namespace import execute
+from stackcost.loads.held import Holds
 from stackcost.selfcheck.calibration_server import CalibrationServer
 from stackcost.selfcheck.observer import second_observer
 from stackcost.selfcheck.row import Row, row
-from stackcost.session.hold_trial import run_hold_trial
 from stackcost.session.profile_session import ProfileSession
 
 HOLD_BYTES = 8192
@@ -93,7 +93,7 @@ def _slopes(
         load = HeldFlows(open_flows=count)
         (trial,) = yield PlannedTrial(
             trial=Trial(server.name, 0, 1, load, session.response_bytes),
-            make=partial(run_hold_trial, session),
+            make=partial(Holds(session.experiment).offer, session),
             words=f"{count:,} flows held open",
             purpose=Purpose(),
         )

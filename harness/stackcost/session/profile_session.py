@@ -13,12 +13,14 @@ from stackcost.contracts.counts import Schedule
 from stackcost.contracts.load import ProfileTraffic
 from stackcost.contracts.server import Server
 from stackcost.experiment.schema import Experiment
+from stackcost.host.waiting import wait_until
 from stackcost.loading.local import RunningGenerator
 from stackcost.session.progress import Progress
 from stackcost.session.server_session import ServerSession
 from stackcost.session.server_settings import tunables_of
 from stackcost.session.sides import both_sides
 
+POLL_S = 0.1
 SETUP_S = 6.0  # until the first trial, on a machine of two cores; for the display of the time left
 
 
@@ -26,7 +28,7 @@ SETUP_S = 6.0  # until the first trial, on a machine of two cores; for the displ
 class ProfileSession(ServerSession):
     """A session for trials of ASTF profiles.
 
-    `loading`: the generators. `response_bytes`: as probed from the server.
+    `loading`: the generators.
     """
 
     loading: RunningGenerator
@@ -44,6 +46,17 @@ class ProfileSession(ServerSession):
         """Arguments of the suite's HTTP profiles."""
         version = self.serving.ip_version
         return tunables_of(self.experiment.workload, self.response_bytes, version)
+
+    def end_traffic(self, patience_s: float) -> int:
+        """Wait until all flows have ended; abort and count those that have not ended in time.
+
+        An overloaded server leaves some flows unfinished; that is a result and not an error.
+        """
+        if wait_until(lambda: not self.loading.is_traffic_active(), patience_s, POLL_S):
+            return 0
+        open_flows = int(self.loading.stats()["traffic"]["client"].get("m_active_flows", 0))
+        self.loading.stop()
+        return open_flows
 
     def describe(self) -> dict[str, Any]:
         """The set-up, for the manifest."""

@@ -32,7 +32,8 @@ class ServerSession:
     """What trials are run on.
 
     `where`: round and server, for people. `serving`: the server and everything next to it.
-    `folder`: logs of all programs.
+    `folder`: logs of all programs. `response_bytes`: as probed from the server; None where clients
+    ask for several.
     """
 
     experiment: Experiment
@@ -41,6 +42,7 @@ class ServerSession:
     sampler: Sampling
     progress: Progress
     folder: Path
+    response_bytes: int | None = None
     _mark: int = 0
 
     @property

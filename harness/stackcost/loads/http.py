@@ -2,22 +2,119 @@
 
 import re
 import time
+from functools import partial
 from pathlib import Path
 
+from stackcost.analysis.http import p99_us
+from stackcost.campaign.turn import FIGURE, PlannedTrial, PlannedTrials, Purpose
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.http import HttpSettings
 from stackcost.contracts.load import HttpClients
 from stackcost.contracts.stack import KERNEL
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
-from stackcost.experiment.http_schema import HttpTest, path_of
+from stackcost.experiment.http_schema import HttpLoad, HttpTest, path_of
+from stackcost.experiment.matrix import Variant
+from stackcost.experiment.schema import Experiment
 from stackcost.host.namespace import execute
 from stackcost.load import Clients, LoadRequest, program
 from stackcost.load.clients import counts_of, latency_of
 from stackcost.load.program import LoadResult
+from stackcost.loads.concurrency import find_concurrency
+from stackcost.loads.kind import LoadKind
 from stackcost.session.http_session import HttpSession
 from stackcost.session.limits import refused_since
 from stackcost.session.server_settings import RESUMPTION_PORT, TLS_PORT
+
+EXTRA_S = 0.3  # of a trial, measured on a machine with two cores; for the remaining time only
+FOR_CONCURRENCY = Purpose(set_aside="a trial of the search for the concurrency")
+
+
+class Http(LoadKind[HttpSession, HttpClients]):
+    """The section `http` of an experiment: each test, at each of its rates or as a closed loop."""
+
+    def __init__(self, experiment: Experiment):
+        self._http = experiment.http
+
+    def loads(self, variant: Variant) -> list[HttpClients]:
+        """One for each test that the system can serve, or for each of its rates."""
+        return [
+            HttpClients(test=test.name, offered_rps=rate)
+            for test in (self._http.tests if self._http else ())
+            if test.name not in variant.lacking_tests
+            for rate in test.rates or (None,)
+        ]
+
+    def seconds(self, load: HttpClients) -> float:
+        """With the search for the concurrency before it."""
+        assert self._http is not None, "without the section there are no such loads"
+        return self._trial_s(self._http, self._http.sustain_s) + self._search_s(self._http)
+
+    def words(self, load: HttpClients) -> str:
+        """The test, and its rate."""
+        return load.test + (f" at {load.rate:,.0f} requests/s" if load.rate else "")
+
+    def offer(self, session: HttpSession, trial: Trial) -> None:
+        """With the connections of the plan."""
+        run_http_trial(session, trial)
+
+    def steps(
+        self, session: HttpSession, trial: Trial, load: HttpClients, left_s: float
+    ) -> PlannedTrials[None]:
+        """Before the trial the search for its concurrency, if that is not given."""
+        http, connections = session.http, None
+        if http.concurrency:
+            connections = yield from self._connections(session, trial, load, left_s)
+            left_s -= self._search_s(http)
+        yield PlannedTrial(
+            trial=trial,
+            make=partial(run_http_trial, session, connections=connections),
+            words=self.words(load),
+            purpose=FIGURE,
+            seconds=self._trial_s(http, http.sustain_s),
+            left_s=left_s,
+        )
+
+    @staticmethod
+    def _trial_s(http: HttpLoad, sustain_s: float) -> float:
+        return http.clients_run_s(sustain_s) + EXTRA_S
+
+    def _search_s(self, http: HttpLoad) -> float:
+        """Estimated duration of the search for the concurrency; 0 if it is given."""
+        search = http.concurrency
+        if search is None:
+            return 0.0
+        doublings = max(1, (search.most // search.first).bit_length())
+        return doublings * self._trial_s(http, search.trial_s)
+
+    def _connections(
+        self, session: HttpSession, planned: Trial, load: HttpClients, left_s: float
+    ) -> PlannedTrials[int]:
+        """Find the connections of each client process. Its trials are stored but not in figures."""
+        http, limit = session.http, session.http.concurrency
+        assert limit is not None
+        seconds, ends_s = self._trial_s(http, limit.trial_s), left_s - self._search_s(http)
+
+        def each(count: int) -> int:
+            return max(1, count // http.processes)
+
+        def holds(count: int) -> PlannedTrials[bool]:
+            nonlocal left_s
+            (trial,) = yield PlannedTrial(
+                trial=planned,
+                make=partial(
+                    run_http_trial, session, connections=each(count), sustain_s=limit.trial_s
+                ),
+                words=f"{load.test}: search for the concurrency, {count:,} connections",
+                purpose=FOR_CONCURRENCY,
+                seconds=seconds,
+                left_s=left_s,
+            )
+            left_s = max(ends_s, left_s - seconds)
+            p99 = p99_us(trial)
+            return p99 is not None and p99 < limit.p99_below_ms * 1000 and not trial.traffic.failed
+
+        return each((yield from find_concurrency(limit, holds)))
 
 
 def run_http_trial(
@@ -33,8 +130,8 @@ def run_http_trial(
     The clients are never told to stop: each ends by itself when its time is over, which is after
     the sustain window's last edge.
     """
-    http, load = session.http, trial.load
-    assert isinstance(load, HttpClients)
+    http, load = session.http, trial.load_as(HttpClients)
+    assert load is not None, "the trial is of another kind of load"
     test = http.test(load.test)
     connections = connections or http.connections_of(test)
     sustain_s = sustain_s or http.sustain_s

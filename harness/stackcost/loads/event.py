@@ -11,9 +11,9 @@ from stackcost.contracts.sample import Sample
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.files import PROFILES
+from stackcost.loads.kind import LoadKind
 from stackcost.serving.local import RunningServer
 from stackcost.session.limits import refused_since
-from stackcost.session.load_trial import end_traffic
 from stackcost.session.path import count_frames, frames_since
 from stackcost.session.profile_session import ProfileSession
 from stackcost.session.server_settings import prefixes_of
@@ -25,13 +25,29 @@ MESSAGE_BYTES = 100  # of the profile's own answers
 LAST_FLOWS_S = 5.0  # for flows to end by themselves after the traffic
 
 
+class Events(LoadKind[ProfileSession, DeviceEvent]):
+    """Events of a device, each on a test bed of its own."""
+
+    def seconds(self, load: DeviceEvent) -> float:
+        """As its settings say."""
+        return load.settings.length(load.event)
+
+    def words(self, load: DeviceEvent) -> str:
+        """The turn's name has the event."""
+        return "traffic"
+
+    def offer(self, session: ProfileSession, trial: Trial) -> None:
+        """See `run_event`."""
+        run_event(session, trial)
+
+
 def run_event(session: ProfileSession, trial: Trial) -> None:
     """Trigger the event of the trial's `DeviceEvent` under traffic, and fill in the trial.
 
     An exhaustion trial ends when new connections have succeeded for a while after the flood.
     """
-    load = trial.load
-    assert isinstance(load, DeviceEvent)
+    load = trial.load_as(DeviceEvent)
+    assert load is not None, "the trial is of another kind of load"
     event, settings = load.event, load.settings
     client, tunables = session.loading, settings.tunables(event)
     if session.serving.wiring.server:
@@ -68,7 +84,7 @@ def run_event(session: ProfileSession, trial: Trial) -> None:
             session.progress.pause(EVERY_S)
         if event not in BREAKS:
             load.limits = session.serving.limits(session.experiment.workload.port)
-        load.cut_flows = end_traffic(session, LAST_FLOWS_S)
+        load.cut_flows = session.end_traffic(LAST_FLOWS_S)
         if load.limits:
             load.limits.refused = refused_since(session, refused)
         of_groups += groups.read()

@@ -10,8 +10,8 @@ from stackcost.contracts.sample import Sample
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.files import PROFILES
+from stackcost.loads.kind import LoadKind
 from stackcost.session.limits import refused_since
-from stackcost.session.load_trial import end_traffic
 from stackcost.session.path import count_frames, frames_since
 from stackcost.session.profile_session import ProfileSession
 from stackcost.session.server_settings import prefixes_of
@@ -22,13 +22,32 @@ SETTLE_S = 0.5  # from a change of the load to its step
 SPARE_S = 3.0  # the traffic continues after the last step, so that its end is read under load
 
 
+class Mix(LoadKind[ProfileSession, MixedLoad]):
+    """Mixed traffic through a device."""
+
+    def __init__(self, settings: EventSettings):
+        self._settings = settings
+
+    def seconds(self, load: MixedLoad) -> float:
+        """As its settings say."""
+        return self._settings.length("mix")
+
+    def words(self, load: MixedLoad) -> str:
+        """The turn's name has the rest."""
+        return "traffic"
+
+    def offer(self, session: ProfileSession, trial: Trial) -> None:
+        """See `run_mix`."""
+        run_mix(session, trial, self._settings)
+
+
 def run_mix(session: ProfileSession, trial: Trial, settings: EventSettings) -> None:
     """Offer the mix at rising loads; then clear the table and offer half the highest lossless load.
 
     The trial's load is a `MixedLoad`; each finished step is added to it.
     """
-    load = trial.load
-    assert isinstance(load, MixedLoad)
+    load = trial.load_as(MixedLoad)
+    assert load is not None, "the trial is of another kind of load"
     client, groups, length = session.loading, Groups(session.loading, ONLY), settings.mix_step_s
     client.load_profile(PROFILE, prefixes_of(session.serving.ip_version) | {"cps": 1})
     frames, refused = count_frames(session), session.serving.refusals()
@@ -61,7 +80,7 @@ def run_mix(session: ProfileSession, trial: Trial, settings: EventSettings) -> N
         half = half_of(steps_of(load, samples))
         client.start(mult=half, duration=length + SPARE_S)
         watch(half)
-        load.cut_flows = end_traffic(session, SPARE_S + LAST_FLOWS_S)
+        load.cut_flows = session.end_traffic(SPARE_S + LAST_FLOWS_S)
         load.limits.refused = refused_since(session, refused)
         trial.phases["event"] = Window(began, session.read_edge())
         session.read_generator(load)

@@ -1,15 +1,17 @@
-"""One load trial: warm-up, sustain and drain; samples are taken only in these phases."""
+"""New connections at a constant rate: warm-up, sustain and drain; each is read at its edges."""
 
 import math
 import time
 
 from stackcost.collect.latency import latency_between, read_latency
-from stackcost.contracts.load import ConstantLoad
+from stackcost.contracts.load import ConstantLoad, rate_words
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
+from stackcost.experiment.matrix import Variant
 from stackcost.experiment.profile_load import LoadPart
+from stackcost.experiment.schema import Experiment
 from stackcost.host.patience import patient
-from stackcost.host.waiting import wait_until
+from stackcost.loads.kind import LoadKind
 from stackcost.session.limits import refused_since
 from stackcost.session.path import count_frames, frames_since
 from stackcost.session.profile_session import ProfileSession
@@ -17,11 +19,38 @@ from stackcost.session.profile_session import ProfileSession
 # The load continues for this long after the sustain window, so that the end of the window is read
 # under load. Reading takes some tens of milliseconds, and seconds on a slow host.
 OVERHANG_S = 0.5
-POLL_S = 0.1
+EXTRA_S = 0.6  # of a trial, measured on a machine with two cores; for the remaining time only
 # The server's CPU time and the speed of its cores are read this often, so that undisturbed
 # slices can be separated from the others.
 OFTEN = ("cpu account", "core speed", "peer time")
 SLICE_S = 0.1
+
+
+class Constant(LoadKind[ProfileSession, ConstantLoad]):
+    """The section `load` of an experiment: each of its rates, in every round."""
+
+    def __init__(self, experiment: Experiment):
+        self._part = experiment.load
+
+    def loads(self, variant: Variant) -> list[ConstantLoad]:
+        """Each rate once."""
+        return [ConstantLoad(offered_cps=rate) for rate in self._part.offered_cps]
+
+    def seconds(self, load: ConstantLoad) -> float:
+        """The drain ends early as a rule."""
+        return self._part.warm_up_s + self._part.sustain_s + OVERHANG_S + EXTRA_S
+
+    def words(self, load: ConstantLoad) -> str:
+        """The rate."""
+        return f"{rate_words(load.rate)} connections/s"
+
+    def prepare(self, session: ProfileSession) -> None:
+        """Load the profile on both sides; each trial starts it with another multiplier."""
+        prepare_load(session)
+
+    def offer(self, session: ProfileSession, trial: Trial) -> None:
+        """With the times of the experiment."""
+        offer_load(session, trial, self._part)
 
 
 def offer_load(session: ProfileSession, trial: Trial, part: LoadPart) -> None:
@@ -30,8 +59,8 @@ def offer_load(session: ProfileSession, trial: Trial, part: LoadPart) -> None:
     `part` gives the loaded profile and the times. The trial is filled in while it runs, so that a
     trial that is cut short contains its data so far. Its load is a `ConstantLoad`.
     """
-    load = trial.traffic
-    assert isinstance(load, ConstantLoad)
+    load = trial.load_as(ConstantLoad)
+    assert load is not None, "the trial is of another kind of load"
     served = session.serving.requests_served()
     refused = session.serving.refusals()
     frames = count_frames(session)
@@ -54,7 +83,7 @@ def offer_load(session: ProfileSession, trial: Trial, part: LoadPart) -> None:
         session.look("during")
         load.limits = session.serving.limits(session.experiment.workload.port)
         load.overrun_s = max(0.0, time.monotonic() - end)
-        load.cut_flows = end_traffic(session, end + part.drain_s - time.monotonic())
+        load.cut_flows = session.end_traffic(end + part.drain_s - time.monotonic())
         trial.phases["drain"] = Window(last, session.read_edge())
         session.read_generator(load)
         load.frames = frames_since(session, frames)
@@ -63,18 +92,6 @@ def offer_load(session: ProfileSession, trial: Trial, part: LoadPart) -> None:
     finally:
         session.sampler.read_often((), math.inf)
         trial.samples = session.trial_samples()
-
-
-def end_traffic(session: ProfileSession, patience_s: float) -> int:
-    """Wait until all flows have ended; abort and count those that have not ended in time.
-
-    An overloaded server leaves some flows unfinished; that is a result and not an error.
-    """
-    if wait_until(lambda: not session.loading.is_traffic_active(), patience_s, POLL_S):
-        return 0
-    open_flows = int(session.loading.stats()["traffic"]["client"].get("m_active_flows", 0))
-    session.loading.stop()
-    return open_flows
 
 
 def _begun(session: ProfileSession) -> int:

@@ -1,0 +1,1 @@
+"""How loads are offered: one file for each kind, whose stored half is in contracts/load."""

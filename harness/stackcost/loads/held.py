@@ -1,0 +1,194 @@
+"""Flows held open: they are opened, held while memory is read, and let close."""
+
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+from stackcost.analysis.diagnosis import QUEUES, diagnosis
+from stackcost.analysis.readings import Readings
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.load import ESTABLISHED, HeldFlows
+from stackcost.contracts.trial import Trial
+from stackcost.contracts.window import Window
+from stackcost.experiment.matrix import Variant
+from stackcost.experiment.schema import Experiment
+from stackcost.host.patience import patient
+from stackcost.host.waiting import wait_until
+from stackcost.loads.kernel_states import end_time_wait, half_open, time_wait, tracked
+from stackcost.loads.kind import LoadKind
+from stackcost.session.limits import refused_since
+from stackcost.session.path import Frames, count_frames, frames_since
+from stackcost.session.profile_session import POLL_S, ProfileSession
+from stackcost.systems.registry import server_class
+
+READINGS = 4  # at least, inside the hold; their median counts
+OPEN_PATIENCE_S = 10.0  # for the last flows to open, beyond what the rate needs
+SPARE_S = 1.0  # flows are held so much longer than the plan needs; a slow host reads for longer
+EXTRA_S = 1.5  # of a trial, measured on a machine with two cores; for the remaining time only
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """How flows are held, in seconds.
+
+    `settle_s`: between the last flow's opening and the hold. `hold_s`: the hold, with so many
+    `readings` from edge to edge. `close_s`: the longest wait for the last flow to close, beyond
+    the hold. `all_open`: whether all must open, as for a figure; otherwise those count that are
+    open and served, as in a search for how many can be.
+    """
+
+    settle_s: float
+    hold_s: float
+    close_s: float
+    readings: int = READINGS
+    all_open: bool = True
+
+    @classmethod
+    def of(cls, experiment: Experiment) -> "Holding":
+        """As the section `memory` of an experiment says."""
+        part = experiment.memory
+        return cls(settle_s=part.settle_s, hold_s=part.read_s, close_s=experiment.load.drain_s)
+
+    def flow_s(self, opening_s: float) -> float:
+        """How long the first flow stays open: until all are, they have settled and were read."""
+        return opening_s + self.settle_s + patient(self.hold_s + SPARE_S)
+
+
+class Holds(LoadKind[ProfileSession, HeldFlows]):
+    """The section `memory` of an experiment. The slope of memory needs all counts on one bed."""
+
+    together = True
+
+    def __init__(self, experiment: Experiment):
+        self._part, self._how = experiment.memory, Holding.of(experiment)
+
+    def loads(self, variant: Variant) -> list[HeldFlows]:
+        """Each number of flows in each state; most states need a server on the kernel's stack."""
+        kernel = server_class(variant.server).kernel_stack
+        states = [state for state in self._part.states if kernel or state == ESTABLISHED]
+        return [
+            HeldFlows(open_flows=count, state=state)
+            for state in states
+            for count in self._part.in_order(state)
+        ]
+
+    def seconds(self, load: HeldFlows) -> float:
+        """Opening and closing take the same time."""
+        opening = load.open_flows / self._part.open_cps
+        return 2 * opening + self._how.settle_s + self._how.hold_s + (EXTRA_S if opening else 0)
+
+    def words(self, load: HeldFlows) -> str:
+        """How many flows."""
+        return f"{load.open_flows:,} flows held open"
+
+    def offer(self, session: ProfileSession, trial: Trial) -> None:
+        """A device goes on tracking the closed flows of the trial before, so that is ended."""
+        session.serving.reset()
+        hold_flows(session, trial, self._how)
+
+
+def hold_flows(session: ProfileSession, trial: Trial, how: Holding) -> None:
+    """Hold the flows of the trial's `HeldFlows`; fill in phases, samples, what was counted.
+
+    StackcostError, with what was counted of the cause, if all must open and do not.
+    """
+    load = trial.load_as(HeldFlows)
+    assert load is not None, "the trial is of another kind of load"
+    refused = session.serving.refusals()
+    session.begin_trial()
+    try:
+        if load.state == "half-open":
+            with half_open(session, load.open_flows) as held:
+                _read(session, trial, load, how, held)
+        elif load.state == "time-wait":
+            with time_wait(session, load.open_flows) as held:
+                _read(session, trial, load, how, held)
+            if load.open_flows == max(session.experiment.memory.open_flows):
+                end_time_wait(session)
+        else:
+            with tracked(session) if load.state == "tracked" else nullcontext():
+                if load.open_flows:
+                    _hold_generators(session, trial, load, how)
+                else:
+                    _read(session, trial, load, how, lambda: _open_now(session))
+        if load.limits:
+            load.limits.refused = refused_since(session, refused)
+    finally:
+        trial.samples = session.trial_samples()
+
+
+def _hold_generators(session: ProfileSession, trial: Trial, load: HeldFlows, how: Holding) -> None:
+    """Flows of the generators, which open them, keep them for a time, and close them."""
+    part, count = session.experiment.memory, load.open_flows
+    frames, opening_s = count_frames(session), count / part.open_cps
+    hold = {"flows": count, "cps": part.open_cps, "hold_seconds": how.flow_s(opening_s)}
+    session.loading.load_profile(part.profile, session.tunables() | hold)
+    began = session.read_edge()
+    session.loading.start(mult=1)
+    end = time.monotonic() + how.flow_s(opening_s)  # of the first flow
+    session.progress.pause(opening_s)
+    if how.all_open:
+        limit_s = patient(OPEN_PATIENCE_S)
+        if not wait_until(lambda: _open_now(session) >= count, limit_s, POLL_S):
+            raise _not_all(session, trial, load, began, frames)
+    now = _open_now if how.all_open else _served_now
+    _read(session, trial, load, how, lambda: now(session), began)
+    load.overrun_s = max(0.0, time.monotonic() - end)
+    load.cut_flows = session.end_traffic(how.flow_s(opening_s) + how.close_s)
+    session.read_generator(load)
+    load.frames = frames_since(session, frames)
+
+
+def _read(
+    session: ProfileSession,
+    trial: Trial,
+    load: HeldFlows,
+    how: Holding,
+    held: Callable[[], float],
+    began: float | None = None,
+) -> None:
+    """Read at the edges of the hold and between. `began`: when the first flow was opened."""
+    session.progress.pause(how.settle_s)
+    first = session.read_edge()
+    if began is not None:
+        trial.phases["opening"] = Window(began, first)
+    for _ in range(how.readings - 1):
+        session.progress.pause(how.hold_s / (how.readings - 1))
+        last = session.read_edge()
+    trial.phases["hold"] = Window(first, last)
+    session.look("during")
+    load.held_flows = held()  # after the reading: none closed during it
+    load.limits = session.serving.limits(session.experiment.workload.port)
+
+
+def _open_now(session: ProfileSession) -> float:
+    return float(session.loading.stats()["traffic"]["client"].get("m_est_flows", 0))
+
+
+def _served_now(session: ProfileSession) -> float:
+    """Flows that are open and have received their whole response.
+
+    A flow in the accept queue of a full server is open for the client, but not served.
+    """
+    client = session.loading.stats()["traffic"]["client"]
+    served = int(client.get("tcps_rcvbyte", 0)) // session.response_bytes
+    return float(min(int(client.get("m_est_flows", 0)), served))
+
+
+def _not_all(
+    session: ProfileSession, trial: Trial, load: HeldFlows, began: float, frames: Frames | None
+) -> StackcostError:
+    """Why not all flows opened, by what was counted until now."""
+    opened = _open_now(session)
+    trial.phases["opening"] = Window(began, session.read_edge())
+    session.read_generator(load)
+    load.frames = frames_since(session, frames)
+    trial.samples = session.trial_samples()
+    signs = diagnosis(Readings(trial))
+    too_fast = all(sign.place in QUEUES for sign in signs)
+    return StackcostError(
+        f"only {opened:,.0f} of {load.open_flows:,} flows opened, at "
+        f"{session.experiment.memory.open_cps:g}/s" + "".join(f"; {sign.words}" for sign in signs),
+        "lower memory.open_cps or memory.open_flows in the experiment" if too_fast else "",
+    )

@@ -1,0 +1,17 @@
+"""The kinds of load that an experiment has sections for. A new one is a line here."""
+
+from typing import Any
+
+from stackcost.experiment.schema import Experiment
+from stackcost.loads.constant import Constant
+from stackcost.loads.held import Holds
+from stackcost.loads.http import Http
+from stackcost.loads.kind import LoadKind
+
+# In the order of a turn: memory first, because server and kernel keep some of what a load took.
+KINDS: tuple[type[Holds] | type[Constant] | type[Http], ...] = (Holds, Constant, Http)
+
+
+def kinds_of(experiment: Experiment) -> list[LoadKind[Any, Any]]:
+    """The kinds of load, as this experiment offers them."""
+    return [kind(experiment) for kind in KINDS]
