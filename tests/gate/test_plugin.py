@@ -1,6 +1,7 @@
 """The plugin as a user's pytest runs it, over simulated trials."""
 
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import scipy.stats  # noqa: F401
+import yaml
 
 import stackcost.bed.lock as lock
 from stackcost.contracts.errors import StackcostError
@@ -57,14 +59,18 @@ class User:
     def run(
         self, *arguments: str, call: str = BASELINE, figure: str = "", **settings: object
     ) -> pytest.RunResult:
-        """Run pytest in this process, without looking for other plugins, which takes a second; with
-        xdist as a user does, in a process of its own, whose path its workers get.
+        """Run pytest on a test with this call; with xdist as a user does, in a process of its own,
+        whose path its workers get.
         """
         folder = str(self.pytester.path)
         self.pytester.makeconftest(PLACE.format(folder=folder, settings=settings))
         self.pytester.makepyfile(test_cps=TEST.format(call=call, figure=figure))
         if "-n2" in arguments:
             return self.pytester.runpytest_subprocess(*PLUGIN, *arguments)
+        return self.pytest(*arguments)
+
+    def pytest(self, *arguments: str) -> pytest.RunResult:
+        """Run pytest in this process, without looking for other plugins, which takes a second."""
         with self._patch.context() as patch:
             patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
             return self.pytester.runpytest_inprocess("-p", MODULE, *arguments)
@@ -92,7 +98,7 @@ def test_first_a_skip_then_a_baseline_that_holds_and_a_slower_server_fails(user:
     skipped.stdout.fnmatch_lines(
         [
             "*has no baseline for this machine (Processor A, 2 cores, 4 GiB)*",
-            "stackcost: 1 had no baseline",
+            "stackcost: 1 had no baseline (no rate was judged)",
         ]
     )
 
@@ -191,12 +197,97 @@ def test_history_has_the_trials_that_a_verdict_used_and_no_other(
     assert [len(line["cpu_us"]) for line in (written, held)] == [20, used]  # type: ignore[arg-type]
 
 
-def test_junit_has_the_figures(user: User) -> None:
-    user.run("--junitxml=junit.xml", call="at_least(7500)").assert_outcomes(passed=1)
+def junit(user: User) -> dict[str, str]:
     root = ElementTree.parse(user.pytester.path / "junit.xml")
-    found = {each.attrib["name"]: each.attrib["value"] for each in root.iter("property")}
-    assert found["stackcost_outcome"] == "holds"
+    return {each.attrib["name"]: each.attrib["value"] for each in root.iter("property")}
+
+
+def test_junit_has_the_verdict_the_rate_its_bounds_and_the_baseline(user: User) -> None:
+    user.run("--junitxml=junit.xml").assert_outcomes(skipped=1)
+    assert junit(user)["stackcost_outcome"] == "no baseline"
+    assert not {"stackcost_cps", "stackcost_baseline"} & set(junit(user))
+    user.run("--stackcost-update-baseline", "--junitxml=junit.xml").assert_outcomes(passed=1)
+    (kept,) = user.baselines.glob("*.json")
+    assert junit(user)["stackcost_baseline"] == kept.name
+    user.run("--junitxml=junit.xml", seed=2).assert_outcomes(passed=1)
+    found = junit(user)
+    assert found["stackcost_outcome"] == "holds" and "holds:" in found["stackcost"]
+    assert found["stackcost_figure"] == WHOLE_CORES and found["stackcost_baseline"] == kept.name
     assert 7900 < float(found["stackcost_cps"]) < 8100
+    assert 7900 < float(found["stackcost_wanted_cps"]) < 8100
+    low, ratio, high = (float(found[f"stackcost_ratio{each}"]) for each in ("_low", "", "_high"))
+    assert low < ratio < high and float(found["stackcost_floor"]) == 0.97
+    user.run("--junitxml=junit.xml", call="at_least(7500)").assert_outcomes(passed=1)
+    assert junit(user)["stackcost_wanted_cps"] == "7500.0"
+    assert "stackcost_baseline" not in junit(user)
+
+
+def test_strict_fails_where_nothing_can_be_judged(user: User) -> None:
+    none = user.run("--stackcost-strict")
+    none.assert_outcomes(failed=1)
+    none.stdout.fnmatch_lines(
+        ["*has no baseline for this machine*", "stackcost: 1 had no baseline (no rate was judged)"]
+    )
+    assert none.ret == pytest.ExitCode.TESTS_FAILED
+    wide = {"call": "at_least(8000)", "noise": 0.1}
+    unsure = user.run("--stackcost-strict", **wide)  # type: ignore[arg-type]
+    unsure.assert_outcomes(failed=1)
+    unsure.stdout.fnmatch_lines(["*cannot tell*", "*All readings: *", "stackcost: 1 could not*"])
+    user.run("--stackcost-strict", call="at_least(7500)").assert_outcomes(passed=1)
+    disturbed = user.run("--stackcost-strict", "--stackcost-update-baseline", foreign=0.3)
+    disturbed.assert_outcomes(failed=1)
+    done = user.run("--stackcost-strict", "--stackcost-update-baseline")
+    done.assert_outcomes(passed=1)
+    assert done.ret == pytest.ExitCode.OK
+
+
+def test_one_line_counts_all_outcomes(user: User) -> None:
+    more = {
+        "held": "at_least(7500)",
+        "fell": "at_least(9000)",
+        "unknown": BASELINE,
+        "marked": "at_least(1)",
+    }
+    for name, call in more.items():
+        text = TEST.format(call=call, figure="").replace("front_end", name)
+        text = text.replace("def ", "import pytest\n\n@pytest.mark.skip\ndef ", name == "marked")
+        user.pytester.makepyfile(**{f"test_{name}": text})
+    done = user.run(call="at_least(7500)")
+    done.assert_outcomes(passed=2, failed=1, skipped=2)
+    line = "stackcost: 2 held, 1 fell, 1 had no baseline, 1 not run"
+    done.stdout.fnmatch_lines([line])
+
+
+@pytest.mark.parametrize("select", [("-k", "other"), ()])
+def test_a_strict_run_that_judged_nothing_is_not_green(user: User, select: tuple[str, ...]) -> None:
+    """No gate among the selected tests, or gates that a marker leaves out."""
+    user.pytester.makepyfile(test_other="def test_other(): pass")
+    leave_out = "import pytest\npytestmark = pytest.mark.skip\n"
+    user.pytester.makepyfile(test_cps=leave_out + TEST.format(call=BASELINE, figure=""))
+    user.pytester.makeconftest("")
+    assert user.pytest(*select).ret == pytest.ExitCode.OK
+    assert user.pytest(*select, "--stackcost-strict", "--collect-only").ret == pytest.ExitCode.OK
+    strict = user.pytest(*select, "--stackcost-strict")
+    assert strict.ret == pytest.ExitCode.TESTS_FAILED
+    strict.stdout.fnmatch_lines(["stackcost: *(no rate was judged)"])
+
+
+def test_a_run_without_gates_says_nothing_of_them(user: User) -> None:
+    user.pytester.makepyfile(test_other="def test_other(): pass")
+    done = user.pytest()
+    assert done.ret == pytest.ExitCode.OK
+    assert "= stackcost =" not in done.stdout.str() and "stackcost: " not in done.stdout.str()
+
+
+def test_the_workflow_for_ci_is_strict_and_names_options_that_there_are(user: User) -> None:
+    text = (REPOSITORY / "examples" / "rates-workflow.yml").read_text()
+    known = user.pytest("--help").stdout.str()
+    named = set(re.findall(r"--stackcost-[a-z-]+", text))
+    assert "--stackcost-strict" in named and all(each in known for each in named)
+    (job,) = yaml.safe_load(text)["jobs"].values()
+    assert job["runs-on"][0] == "self-hosted"
+    runs = [step["run"] for step in job["steps"] if "run" in step]
+    assert not any("|| true" in run for run in runs)
 
 
 def test_what_is_wrong_is_one_message(user: User) -> None:
@@ -223,7 +314,9 @@ def test_gates_that_end_in_an_error_are_counted_with_the_others(user: User) -> N
 def test_an_error_while_it_measures_is_counted(user: User) -> None:
     wrong = user.run(call="at_least(7500)", fails="no test bed can be made")
     wrong.assert_outcomes(failed=1)
-    wrong.stdout.fnmatch_lines(["no test bed can be made", "stackcost: 1 error"])
+    wrong.stdout.fnmatch_lines(
+        ["no test bed can be made", "stackcost: 1 error (no rate was judged)"]
+    )
 
 
 def gate(folder: Path, say: Callable[[str], None]) -> Gate:

@@ -93,12 +93,17 @@ def measure_comparable(
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """The result of a gate. `sentence`: one line; `text`: the sentence and its explanation."""
+    """The result of a gate. `sentence`: one line; `text`: the sentence and its explanation.
+
+    `baseline`: the name of the file that was compared with or written; empty if there is none.
+    """
 
     outcome: GateOutcome
+    figure: Figure
     sentence: str
     text: str
     verdict: Verdict | None = None
+    baseline: str = ""
     folder: str = ""
 
 
@@ -154,11 +159,13 @@ class Gate:
             folder = bench.folder
         if few := too_few(trials):
             said = f"{self.target.name}: cannot tell: no baseline was written, because {few}"
-            return GateResult("cannot tell", said, said, folder=folder)
+            return GateResult("cannot tell", self.figure, said, said, folder=folder)
         write_baseline(path, baseline)
         value = baseline_sentence(trials, self.figure)
         said = f"{self.target.name}: {value}, written to {path}"
-        result = GateResult("baseline written", said, said, folder=folder)
+        result = GateResult(
+            "baseline written", self.figure, said, said, baseline=path.name, folder=folder
+        )
         self._remember(result, comparable(trials))
         return result
 
@@ -201,7 +208,10 @@ class Gate:
             bench.set_aside(left_out(now, before))
             said = f"{self.target.name}: {sentence(verdict, self.figure)}"
             text = explain(said, self.figure, verdict, now, baseline, bench.setup(), bench.folder)
-            result = GateResult(verdict.outcome, said, text, verdict, bench.folder)
+            name = self._path(baseline.machine).name if baseline else ""
+            result = GateResult(
+                verdict.outcome, self.figure, said, text, verdict, name, bench.folder
+            )
         self._remember(result, comparable(now, before))
         return result
 
@@ -229,7 +239,7 @@ class Gate:
             known = "; ".join(f"{in_words(each.machine)}, {each.taken}" for each in others)
             said += f". It has baselines for other machines: {known}"
         said += ". To measure a baseline, run: pytest --stackcost-update-baseline"
-        return GateResult("no baseline", said, said)
+        return GateResult("no baseline", self.figure, said, said)
 
     def _path(self, machine: Fingerprint) -> Path:
         return baseline_path(self.folder, self.experiment, self.target.name, self.figure, machine)

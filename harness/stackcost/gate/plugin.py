@@ -3,17 +3,18 @@
     def test_front_end_cps(cps_ceiling):
         cps_ceiling("experiments/nginx_kernel.yaml").not_below_baseline(tolerance=0.03)
 
-Nothing but pytest is imported until a test uses the fixture.
+No library but pytest is imported until a test uses the fixture.
 """
 
 import sys
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
+
+from stackcost.gate.told import ERROR, IS_GATE, PROPERTY, UNDECIDED, Told
 
 if TYPE_CHECKING:
     from stackcost.gate.figure import Figure
@@ -22,17 +23,6 @@ if TYPE_CHECKING:
 FOLDER = "stackcost-gate"  # below pytest's root folder; holds baselines and history, to commit
 FIXTURE = "cps_ceiling"
 MARKER = "stackcost"
-PROPERTY = "stackcost"
-ERROR = "error"
-SKIPPED = ("cannot tell", "no baseline")
-OUTCOMES = {  # in the last line
-    "holds": "held",
-    "below": "fell",
-    "cannot tell": "could not tell",
-    "no baseline": "had no baseline",
-    "baseline written": "wrote a baseline",
-    ERROR: "error",
-}
 Made = TypeVar("Made")
 Record = Callable[[str, object], None]
 
@@ -46,6 +36,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="measure new baselines instead of comparing with the old ones",
     )
     group.addoption("--stackcost-quick", action="store_true", help="fewer trials")
+    group.addoption(
+        "--stackcost-strict",
+        action="store_true",
+        help="for CI: fail where there is no baseline or the trials cannot tell, instead of"
+        " skipping; end with 1 if no rate was judged",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -53,6 +49,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", f"{MARKER}: the test measures on the test bed (it uses {FIXTURE})"
     )
+    if not hasattr(config, "workerinput"):  # the reports of xdist's workers come here
+        config.pluginmanager.register(Told(strict=bool(config.getoption("--stackcost-strict"))))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -83,16 +81,17 @@ def _or_fail(do: "Callable[[], Made]", record: Record) -> "Made":
 class RateAssertion:
     """The assertions that a test can make about a system's rate of connections."""
 
-    def __init__(self, gate: "Gate", update: bool, record: Record):
+    def __init__(self, gate: "Gate", update: bool, strict: bool, record: Record):
         self._gate = gate
         self._update = update
+        self._strict = strict
         self._record = record
 
     def not_below_baseline(self, tolerance: float = 0.03) -> None:
         """Fail if the rate is below this machine's baseline by more than `tolerance`.
 
         The test is skipped, with the reason, if this machine has no baseline or the trials do not
-        decide.
+        decide; with --stackcost-strict it fails.
         """
         if not 0 <= tolerance < 1:
             raise ValueError(
@@ -104,7 +103,10 @@ class RateAssertion:
             self._end(lambda: self._gate.not_below_baseline(tolerance))
 
     def at_least(self, rate: float) -> None:
-        """Fail if the rate is below this number of connections/s; skip if it is unclear."""
+        """Fail if the rate is below this number of connections/s.
+
+        If it is unclear, the test is skipped; with --stackcost-strict it fails.
+        """
         if rate <= 0:
             raise ValueError(f"rate must be more than 0 connections/s; it is {rate}")
         self._end(lambda: self._gate.at_least(rate))
@@ -112,16 +114,26 @@ class RateAssertion:
     def _end(self, measure: "Callable[[], GateResult]") -> None:
         result = _or_fail(measure, self._record)
         self._record(PROPERTY, result.sentence)
-        self._record(f"{PROPERTY}_outcome", result.outcome)
-        if result.verdict:
-            self._record(f"{PROPERTY}_cps", result.verdict.seen.median)
-            self._record(f"{PROPERTY}_ratio", round(result.verdict.ratio, 5))
-        if result.folder:
-            self._record(f"{PROPERTY}_run", result.folder)
+        for name, value in _figures(result).items():
+            if value not in (None, ""):
+                self._record(f"{PROPERTY}_{name}", value)
         if result.outcome == "below":
             pytest.fail(result.text, pytrace=False)
-        if result.outcome in SKIPPED:
+        if result.outcome in UNDECIDED:
+            if self._strict:
+                pytest.fail(result.text, pytrace=False)
             pytest.skip(result.sentence)
+
+
+def _figures(result: "GateResult") -> dict[str, object]:
+    """What JUnit's properties say of a gate, by name; docs/gate.md defines each."""
+    found: dict[str, object] = {"outcome": result.outcome, "figure": result.figure}
+    if verdict := result.verdict:
+        ratios = {"ratio": verdict.ratio, "ratio_low": verdict.low, "ratio_high": verdict.high}
+        found |= {"cps": verdict.seen.median, "wanted_cps": verdict.wanted.median}
+        found |= {k: None if v is None else round(v, 5) for k, v in ratios.items()}
+        found["floor"] = round(verdict.floor, 5)
+    return found | {"baseline": result.baseline, "run": result.folder}
 
 
 @pytest.fixture(scope="session")
@@ -181,26 +193,16 @@ def cps_ceiling(
             say,
         )
         update = bool(config.getoption("--stackcost-update-baseline"))
-        return RateAssertion(gate, update, record)
+        return RateAssertion(gate, update, bool(config.getoption("--stackcost-strict")), record)
 
     return rate_of
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print one line for each gate, and how many had which outcome."""
-    told = [
-        dict(report.user_properties)
-        for result in ("passed", "failed", "skipped")
-        for report in terminalreporter.getreports(result)
-        if report.when == "call" and PROPERTY in dict(report.user_properties)
-    ]
-    if not told:
-        return
-    terminalreporter.section("stackcost")
-    for each in told:
-        terminalreporter.write_line(str(each[PROPERTY]))
-    counts = Counter(str(each[f"{PROPERTY}_outcome"]) for each in told)
-    parts = [f"{counts[outcome]} {words}" for outcome, words in OUTCOMES.items() if counts[outcome]]
-    if counts[ERROR] > 1:
-        parts[-1] += "s"
-    terminalreporter.write_line(f"stackcost: {', '.join(parts)}")
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Mark the reports of gates; workers of xdist hand on reports, and not items."""
+    report = yield
+    setattr(report, IS_GATE, FIXTURE in getattr(item, "fixturenames", ()))
+    return report
