@@ -1,5 +1,6 @@
 """One short round on the real test bed, as the gate measures it."""
 
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from stackcost.gate.this_machine import ThisMachine, target_of
 from stackcost.report.ceiling import ceilings_of
 from stackcost.report.stored import summary_of
 from stackcost.store import RunFolder
+from tests.gate.test_plugin import INSTALLED, MODULE
 
 FILE = Path(__file__).resolve().parents[2] / "experiments" / "nginx_kernel.yaml"
 OVERLOAD_CPS = 30_000.0  # more than nginx on one core and this generator can do
@@ -51,3 +53,31 @@ def test_a_ceiling_is_searched_and_stored_as_a_run_of_ceilings(tmp_path: Path) -
         found.complete and rate.name == "PDR" and rate.value == pytest.approx(trial.cps, rel=1e-3)
     )
     assert bool(trial.unsure) == (rate.low is None)
+
+
+@pytest.mark.bed
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_a_strict_run_passes_where_a_rate_holds_and_fails_without_a_baseline(
+    pytester: pytest.Pytester,
+) -> None:
+    """As a job of CI runs it, with what nginx does here many times over as the wanted number."""
+    text = FILE.read_text().replace("../", f"{FILE.parents[1]}/")
+    (pytester.path / "nginx.yaml").write_text(text)
+    pytester.makepyfile(
+        test_number="def test_it(cps_ceiling): cps_ceiling('nginx.yaml').at_least(500)",
+        test_before="def test_it(cps_ceiling): cps_ceiling('nginx.yaml').not_below_baseline(0.05)",
+    )
+    strict = "--stackcost-strict", "--stackcost-quick", "-p", "no:cacheprovider"
+    plugin = () if INSTALLED else ("-p", MODULE)
+    none = pytester.runpytest_subprocess(*plugin, *strict, "test_before.py")
+    assert none.ret == pytest.ExitCode.TESTS_FAILED
+    none.stdout.fnmatch_lines(["stackcost: 1 had no baseline (no rate was judged)"])
+    held = pytester.runpytest_subprocess(*plugin, *strict, "--junitxml=rates.xml", "test_number.py")
+    assert held.ret == pytest.ExitCode.OK, held.stdout.str()
+    held.stdout.fnmatch_lines(["stackcost: 1 held"])
+    root = ElementTree.parse(pytester.path / "rates.xml")
+    told = {each.attrib["name"]: each.attrib["value"] for each in root.iter("property")}
+    assert told["stackcost_outcome"] == "holds" and float(told["stackcost_wanted_cps"]) == 500
+    assert 1 < float(told["stackcost_ratio_low"]) <= float(told["stackcost_ratio"])
+    assert existing_namespaces() == []
