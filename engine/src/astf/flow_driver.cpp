@@ -249,9 +249,13 @@ FlowDriver::Took FlowDriver::take_segment(Flow& flow, const Packet& packet,
     refuse_undecided(flow);
     return {};
   }
-  if (packet.payload_length != 0)
-    if (PayloadCheck* const check = parts_.classes.of(flow).payload_check) [[unlikely]]
-      check_payload(context, *check, flow, segment, packet);
+  TemplateClass& shared = parts_.classes.of(flow);
+  if (shared.tls != nullptr) {
+    PlaintextCheck check(context, shared.payload_check);
+    return {&flow, shared.tls->receive(context, flow, segment, packet, check.reader())};
+  }
+  if (packet.payload_length != 0 && shared.payload_check != nullptr) [[unlikely]]
+    check_payload(context, *shared.payload_check, flow, segment, packet);
   const bool begins = undecided && flow.wait == Wait::nothing && flow.has(kEverEstablished);
   tcp::Events events = tcp::receive(context, flow, segment, packet.traffic_class);
   if (begins) events |= tcp::kEstablished;
@@ -290,7 +294,9 @@ template <bool kPlain, bool kStamped>
       program::begin(flow, flow.rx_available);
       wakes = true;
     } else {
-      latency::record(context, shared, flow, LatencyKind::connect);
+      latency::record(
+          context, shared, flow,
+          !kPlain && shared.tls != nullptr ? LatencyKind::tls_handshake : LatencyKind::connect);
     }
   }
   // With two callers it would be part of neither.

@@ -7,6 +7,11 @@
 
 namespace engine {
 
+void OpenFlows::give_back_extension(const TemplateClass& shared, Flow& flow) {
+  if (shared.tls != nullptr) shared.tls->release(context_, flow);
+  context_.extensions.give_back(flow.extension);
+}
+
 void OpenFlows::release(Flow& flow, uint32_t hash) {
   if (classes_.of(flow).undecided != nullptr) [[unlikely]]
     listeners_.give_up(flow);
@@ -18,7 +23,7 @@ void OpenFlows::release(Flow& flow, uint32_t hash) {
   FlowTable& table = context_.tables[index_of(shared.side)];
   const uint32_t number = context_.flows.number_of(flow);
   table.erase(number, flow, hash);
-  if (flow.extension != Flow::kNone) context_.extensions.give_back(flow.extension);
+  if (flow.extension != Flow::kNone) give_back_extension(shared, flow);
   if (flow.has(kPortOwned)) {
     run.clients(client_range_of(flow)).give_back(flow.local.low32(), flow.local_port);
     if (!executed(flow)) run.count_close(shared.template_index);
@@ -47,7 +52,7 @@ void OpenFlows::begin_time_wait(Flow& flow, uint32_t hash) {
   const uint32_t entry = FlowTable::entry_of_wait(record);
   table.replace(number, entry, hash);
   shared.run->watch.moved(context_, number, entry, shared.side);
-  if (flow.extension != Flow::kNone) context_.extensions.give_back(flow.extension);
+  if (flow.extension != Flow::kNone) give_back_extension(shared, flow);
   if (flow.variables != Flow::kNone) context_.variables.give_back(flow.variables);
   flow.state = FlowState::free;
   context_.flows.give_back(number);

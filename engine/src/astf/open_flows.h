@@ -61,6 +61,7 @@ class OpenFlows {
     return context_.tables[0].hash(flow, flow.state == FlowState::datagram);
   }
   void cut(Flow& flow);
+  void give_back_extension(const TemplateClass& shared, Flow& flow);
   /// Ends a connection in TIME_WAIT. `hash`: of its identity.
   void release_wait(const TimeWaits::Numbered& ended, uint32_t hash);
   /// Looks at one flow or record ahead in the pools, of which `run` has some yet. True: it was the
@@ -94,7 +95,8 @@ class OpenFlows {
   flow.state = key.datagram ? FlowState::datagram : FlowState::syn_sent;
   flow.wait = Wait::nothing;
   flow.flags = side == Side::server ? uint32_t{kServerSide} : 0;
-  if (shared.payload_check != nullptr || shared.undecided != nullptr) [[unlikely]]
+  if (shared.payload_check != nullptr || shared.undecided != nullptr || shared.tls != nullptr)
+      [[unlikely]]
     flow.set(kGeneralWay);
   flow.path = path;
   flow.timer_slot = TimerWheel::kNowhere;

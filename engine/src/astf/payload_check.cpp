@@ -16,6 +16,16 @@ void count_compared(PayloadCheck& check, Extension& extension, ExpectedStream::D
     ++check.counts.mismatched_flows;
 }
 
+/// `position`: of `bytes` in the stream.
+void compare(PayloadCheck& check, Extension& extension, uint64_t position,
+             std::span<const uint8_t> bytes) {
+  const size_t skipped =
+      position < check.skip ? std::min<uint64_t>(check.skip - position, bytes.size()) : 0;
+  check.counts.unknown_bytes += skipped;
+  bytes = bytes.subspan(skipped);
+  count_compared(check, extension, check.expected.compare(position + skipped, bytes), bytes.size());
+}
+
 }  // namespace
 
 // Before the segment is taken: what is new of it lies at or behind rcv_nxt.
@@ -37,12 +47,11 @@ void check_payload(Context& context, PayloadCheck& check, Flow& flow, const tcp:
   }
   const uint32_t window = context.class_of(flow).tunables->receive_buffer;
   bytes = bytes.first(std::min<size_t>(bytes.size(), window - std::min(ahead, window)));
-  const uint64_t position = extension.stream_position + ahead;
-  const size_t skipped =
-      position < check.skip ? std::min<uint64_t>(check.skip - position, bytes.size()) : 0;
-  check.counts.unknown_bytes += skipped;
-  bytes = bytes.subspan(skipped);
-  count_compared(check, extension, check.expected.compare(position + skipped, bytes), bytes.size());
+  compare(check, extension, extension.stream_position + ahead, bytes);
+}
+
+void PlaintextCheck::read(Flow& flow, uint64_t position, std::span<const uint8_t> bytes) {
+  compare(*check_, context_.extend(flow), position, bytes);
 }
 
 void check_datagram(Context& context, PayloadCheck& check, Flow& flow, const Packet& packet) {

@@ -8,6 +8,7 @@
 #include "program/expected_stream.h"
 #include "stats/payload_counts.h"
 #include "tcp/segment.h"
+#include "tls/endpoint.h"
 
 namespace engine {
 
@@ -22,5 +23,19 @@ struct PayloadCheck {
 void check_payload(Context& context, PayloadCheck& check, Flow& flow, const tcp::Segment& segment,
                    const Packet& packet);
 void check_datagram(Context& context, PayloadCheck& check, Flow& flow, const Packet& packet);
+
+/// Compares payload that TLS has decrypted.
+class PlaintextCheck final : public tls::Reader {
+ public:
+  /// `check`: nullptr: nothing is compared.
+  PlaintextCheck(Context& context, PayloadCheck* check) : context_(context), check_(check) {}
+
+  tls::Reader* reader() { return check_ == nullptr ? nullptr : this; }
+  void read(Flow& flow, uint64_t position, std::span<const uint8_t> bytes) override;
+
+ private:
+  Context& context_;
+  PayloadCheck* check_;
+};
 
 }  // namespace engine

@@ -1,5 +1,7 @@
 #include "astf/run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "net/address_text.h"
@@ -88,6 +90,8 @@ ProfileRun::ProfileRun(std::shared_ptr<const Profile> profile, const RunOptions&
     }
   }
   if (options_.payload_check.enabled) check_payload();
+  if (std::ranges::any_of(options_.tls, [](const auto& tls) { return tls != nullptr; }))
+    add_tls(config.max_flows);
   groups_.resize(profile_->group_names.size() + 1);
   for (uint32_t t = 0; t < profile_->templates.size(); ++t)
     groups_[profile_->templates[t].group].push_back(t);
@@ -115,6 +119,47 @@ std::vector<PayloadBlock> ProfileRun::payload() const {
   for (size_t side = 0; side < kSides; ++side)
     for (size_t t = 0; t < blocks.size(); ++t)
       blocks[t].sides[side] = payload_checks_[side][t].counts;
+  return blocks;
+}
+
+void ProfileRun::add_tls(uint32_t most_flows) {
+  tls_shared_ = std::make_unique<tls::Shared>(most_flows);
+  for (const Side side : {Side::client, Side::server}) {
+    std::vector<std::unique_ptr<tls::Endpoint>>& endpoints = tls_[index_of(side)];
+    endpoints.resize(profile_->templates.size());
+    for (size_t t = 0; t < std::min(endpoints.size(), options_.tls.size()); ++t) {
+      if (options_.tls[t] == nullptr) continue;
+      TemplateClass& made = flow_class(side, t);
+      if (!made.program->stream || profile_->templates[t].layer7_map)
+        throw ProfileError(fmt::format("template {} cannot have TLS: {}", t,
+                                       made.program->stream
+                                           ? "its first payload decides on the server's template"
+                                           : "it is UDP"));
+      try {
+        endpoints[t] = std::make_unique<tls::Endpoint>(side, *options_.tls[t], profile_->buffers,
+                                                       *tls_shared_);
+      } catch (const tls::OptionsError& error) {
+        throw ProfileError(error.what());
+      }
+      made.tls = endpoints[t].get();
+      made.coder = made.tls;
+      made.buffers = &tls_shared_->sealed.all();
+      Tunables& tunables = tunables_[index_of(side)][t];
+      tunables.nagle = false;  // as all that speak TLS: Finished is not waited for
+      tunables.transmit_buffer =
+          std::min(tunables.transmit_buffer, tls::Shared::kMostUnacknowledged);
+    }
+  }
+}
+
+std::vector<TlsBlock> ProfileRun::tls() const {
+  std::vector<TlsBlock> blocks(tls_[0].size());
+  for (size_t side = 0; side < kSides; ++side)
+    for (size_t t = 0; t < blocks.size(); ++t) {
+      if (tls_[side][t] == nullptr) continue;
+      blocks[t].used = true;
+      blocks[t].sides[side] = tls_[side][t]->counts();
+    }
   return blocks;
 }
 

@@ -14,6 +14,8 @@
 #include "astf/schedule.h"
 #include "astf/template_class.h"
 #include "flow/context.h"
+#include "stats/tls_counts.h"
+#include "tls/endpoint.h"
 
 namespace engine {
 
@@ -50,6 +52,8 @@ class ProfileRun {
   const std::vector<LatencyBlock>& latencies() const { return latencies_; }
   /// What the payload check found, by template; empty without one.
   std::vector<PayloadBlock> payload() const;
+  /// What came of TLS, by template; empty where none has it.
+  std::vector<TlsBlock> tls() const;
   ClientPool& clients(uint32_t range) { return *clients_[range]; }
   ServerPool& servers(uint32_t range) { return *servers_[range]; }
 
@@ -102,6 +106,7 @@ class ProfileRun {
  private:
   double rate(double multiplier) const;
   void check_payload();
+  void add_tls(uint32_t most_flows);
 
   std::shared_ptr<const Profile> profile_;
   RunOptions options_;
@@ -115,6 +120,9 @@ class ProfileRun {
   std::vector<LatencyBlock> latencies_;
   /// By side that receives, and template; empty: nothing is checked.
   std::array<std::vector<PayloadCheck>, kSides> payload_checks_;
+  std::unique_ptr<tls::Shared> tls_shared_;  ///< nullptr: no template has TLS
+  /// By side and template; nullptr: it has none.
+  std::array<std::vector<std::unique_ptr<tls::Endpoint>>, kSides> tls_;
   std::vector<std::unique_ptr<ClientPool>> clients_;  ///< by range; empty for ranges of servers
   std::vector<std::unique_ptr<ServerPool>> servers_;
   std::vector<std::vector<uint32_t>> groups_;  ///< templates, by group

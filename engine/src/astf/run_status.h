@@ -4,10 +4,12 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "astf/topology.h"
 #include "base/side.h"
 #include "base/time.h"
+#include "tls/options.h"
 
 namespace engine {
 
@@ -24,6 +26,8 @@ struct RunOptions {
   /// nullptr: all clients are directly behind the port.
   std::shared_ptr<const Topology> topology = nullptr;
   PayloadCheckOptions payload_check;
+  /// By template; nullptr, or none at all: without TLS.
+  std::vector<std::shared_ptr<const tls::Options>> tls{};
   bool opens_flows = true;     ///< false: server side only (client_mask excludes the pair)
   bool samples_flows = false;  ///< `watched_flows` is going to be asked for
   /// The longest IP packet that each port of the pair sends, bytes; 0: any. Flows offer and send no

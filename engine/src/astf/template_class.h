@@ -10,12 +10,16 @@
 namespace engine {
 
 class ProfileRun;
+namespace tls {
+class Endpoint;
+}
 struct UndecidedClass;
 
 /// A flow's class with what only the run and its core act upon.
 struct TemplateClass : FlowClass {
   ProfileRun* run = nullptr;              ///< it belongs to this run
   PayloadCheck* payload_check = nullptr;  ///< of received payload; nullptr: none
+  tls::Endpoint* tls = nullptr;           ///< the class's coder; nullptr: without TLS
   UndecidedClass* undecided = nullptr;    ///< itself, where it is of one undecided flow
   uint64_t open_flows = 0;
   uint32_t template_index = 0;  ///< in the run's profile

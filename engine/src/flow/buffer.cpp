@@ -29,8 +29,19 @@ Buffer::Buffer(std::string base, uint64_t size, std::string fill)
   kept_.resize(based);
   while (kept_.size() < kept) kept_.append(fill, 0, kept - kept_.size());
   kept_.shrink_to_fit();
+  add_up();
+}
 
+void Buffer::replace(std::span<const uint8_t> bytes) {
+  kept_.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  size_ = periodic_from_ = static_cast<uint32_t>(bytes.size());
+  period_ = 1;
+  add_up();
+}
+
+void Buffer::add_up() {
   const auto* bytes = reinterpret_cast<const uint8_t*>(kept_.data());
+  sums_.clear();
   sums_.reserve(kept_.size() / kSumBlock + 1);
   ChecksumSum sum = 0;
   for (size_t block = 0; block <= kept_.size() / kSumBlock; ++block) {

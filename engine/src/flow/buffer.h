@@ -1,9 +1,10 @@
 #pragma once
-// Payload that programs send: described once per profile, shared by all flows, never stored per
-// flow.
+// Payload that is sent: by programs, described once per profile and shared by all flows; and coded
+// for one flow (tls/), whose bytes are replaced once they are acknowledged.
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,10 @@
 
 namespace engine {
 
-/// One entry of a profile's buf_list: `base` bytes followed, up to `size`, by a repeated `fill` or
-/// by an incrementing byte counter (0, 1, ... 255, 0 ...) when `fill` is empty. Large buffers are
-/// not materialised: any span of up to kMaxSpan bytes is contiguous in what is kept.
+/// One entry of a profile's buf_list, or coded bytes: `base` bytes followed, up to `size`, by a
+/// repeated `fill` or by an incrementing byte counter (0, 1, ... 255, 0 ...) when `fill` is empty.
+/// Large buffers are not materialised: any span of up to kMaxSpan bytes is contiguous in what is
+/// kept.
 class Buffer {
  public:
   static constexpr uint32_t kMaxSpan = 65535;
@@ -34,6 +36,9 @@ class Buffer {
   /// Zero may come as 0xffff, which is the same number (RFC 1071 section 1).
   ChecksumSum sum(uint32_t offset, uint32_t length) const;
 
+  /// Puts these bytes in the place of all that it held, in the same memory where they fit.
+  void replace(std::span<const uint8_t> bytes);
+
   /// Bytes of memory held.
   size_t memory() const;
 
@@ -44,6 +49,7 @@ class Buffer {
     return periodic_from_ + (offset - periodic_from_) % period_;
   }
   ChecksumSum sum_before(size_t position) const;
+  void add_up();
 
   uint32_t size_;
   uint32_t periodic_from_ = 0;  ///< from here on kept_ repeats

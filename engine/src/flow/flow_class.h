@@ -14,12 +14,16 @@
 namespace engine {
 
 struct Program;
+namespace tcp {
+class StreamCoder;
+}
 
 /// As far as TCP, UDP and programs act upon it. Flows hold its number.
 struct FlowClass {
   const Program* program = nullptr;  ///< carried for the layer that runs it
   const Tunables* tunables = nullptr;
-  const std::vector<Buffer>* buffers = nullptr;
+  const std::vector<Buffer>* buffers = nullptr;  ///< that TCP or UDP sends from
+  tcp::StreamCoder* coder = nullptr;             ///< between TCP and the program; nullptr: none
   CounterBlock* counters = nullptr;
   LatencyBlock* latency = nullptr;  ///< of a client's template; nullptr: not recorded
   Side side = Side::client;

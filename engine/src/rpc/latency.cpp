@@ -174,7 +174,8 @@ Later start_latency(ControlState& state, const Json& params) {
 
 // -- How long flows took, beyond what TRex tells. docs/rpc-extensions.md describes the answer.
 
-constexpr std::array<const char*, kLatencyKinds> kNames{"connect", "first_byte", "completion"};
+constexpr std::array<const char*, kLatencyKinds> kNames{"connect", "first_byte", "completion",
+                                                        "tls_handshake"};
 
 /// What is told of a kind beside its histogram.
 constexpr uint64_t kTextPerKind = 50;

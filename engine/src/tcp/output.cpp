@@ -133,6 +133,13 @@ void queue_behind(Context& context, Flow& flow, uint32_t buffer) {
 }
 
 void close(Context& context, Flow& flow) {
+  if (StreamCoder* const coder = context.class_of(flow).coder) [[unlikely]]
+    coder->close(context, flow);
+  else
+    finish(context, flow);
+}
+
+void finish(Context& context, Flow& flow) {
   (void)context;
   if (flow.has(kFinQueued)) return;
   switch (flow.state) {

@@ -11,6 +11,7 @@
 #include "flow/context.h"
 #include "flow/timer_kind.h"
 #include "tcp/segment.h"
+#include "tcp/stream_coder.h"
 
 namespace engine::tcp {
 
@@ -51,8 +52,8 @@ PathMtu take_path_mtu(Context& context, Flow& flow, uint32_t sequence, uint32_t 
 
 /// Appends a buffer to a stream that has others yet to send.
 void queue_behind(Context& context, Flow& flow, uint32_t buffer);
-/// Appends a whole buffer of the profile to the stream.
-inline void queue(Context& context, FlowClass& shared, Flow& flow, uint32_t buffer) {
+/// Appends a whole buffer of FlowClass::buffers to the stream.
+inline void append(Context& context, FlowClass& shared, Flow& flow, uint32_t buffer) {
   const uint32_t size = (*shared.buffers)[buffer].size();
   (*shared.counters)[Counter::tcps_sndbyte] += size;
   if (flow.snd_una == flow.snd_end || flow.tx_buffer == Flow::kNone) {
@@ -63,8 +64,17 @@ inline void queue(Context& context, FlowClass& shared, Flow& flow, uint32_t buff
   }
   flow.snd_end += size;
 }
+/// No more data will be appended: FIN follows the last byte.
+void finish(Context& context, Flow& flow);
 
-/// No more data will be queued: FIN follows the last byte.
+/// The program's next bytes: a whole buffer of the profile.
+inline void queue(Context& context, FlowClass& shared, Flow& flow, uint32_t buffer) {
+  if (shared.coder != nullptr) [[unlikely]]
+    shared.coder->queue(context, flow, buffer);
+  else
+    append(context, shared, flow, buffer);
+}
+/// The program queues no more.
 void close(Context& context, Flow& flow);
 
 /// Sends RST; the caller releases the flow. False: there was no frame buffer, try again later.

@@ -69,8 +69,17 @@ Network::Network(const Settings& settings, const std::string& profile_json,
                  const RunOptions& options)
     : Network(settings, parse_profile(profile_json, false), options) {}
 
+Network::Network(const Settings& settings, const std::string& profile_json,
+                 const RunOptions& client, const RunOptions& server)
+    : Network(settings, std::shared_ptr<const Profile>(parse_profile(profile_json, false)),
+              std::array<RunOptions, kSides>{client, server}) {}
+
 Network::Network(const Settings& settings, std::shared_ptr<const Profile> profile,
                  const RunOptions& options)
+    : Network(settings, std::move(profile), std::array<RunOptions, kSides>{options, options}) {}
+
+Network::Network(const Settings& settings, std::shared_ptr<const Profile> profile,
+                 const std::array<RunOptions, kSides>& options)
     : settings_(settings),
       wires_{Impairment(wire_for(Side::client, settings), settings.wire_bytes),
              Impairment(wire_for(Side::server, settings), settings.wire_bytes)} {
@@ -83,7 +92,7 @@ Network::Network(const Settings& settings, std::shared_ptr<const Profile> profil
     std::array<TransmitQueue*, kSides> queues{end.unused.get(), end.unused.get()};
     queues[index_of(side)] = end.queue.get();
     end.core = std::make_unique<DataCore>(config_for(side, settings), queues);
-    RunOptions mine = options;
+    RunOptions mine = options[index_of(side)];
     mine.opens_flows = side == Side::client;
     auto run = end.core->prepare(profile, mine);
     end.run = run.get();

@@ -56,6 +56,9 @@ class Network {
   Network(const Settings& settings, const std::string& profile_json, const RunOptions& options);
   Network(const Settings& settings, std::shared_ptr<const Profile> profile,
           const RunOptions& options);
+  /// The two sides by different options.
+  Network(const Settings& settings, const std::string& profile_json, const RunOptions& client,
+          const RunOptions& server);
   ~Network();
 
   /// Lets virtual time pass until `until`, or until nothing more can happen.
@@ -89,6 +92,8 @@ class Network {
   uint64_t frames_sent(Side side) const { return ends_[index_of(side)].sent; }
 
  private:
+  Network(const Settings& settings, std::shared_ptr<const Profile> profile,
+          const std::array<RunOptions, kSides>& options);
   struct Nowhere final : TransmitDevice {
     void send(std::span<Frame>) override {}
     void refill(Frame& slot) override { heads.refill(slot); }

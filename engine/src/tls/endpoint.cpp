@@ -1,0 +1,418 @@
+#include "tls/endpoint.h"
+
+#include <openssl/err.h>
+
+#include <algorithm>
+
+#include "flow/latency.h"
+#include "flow/ranges.h"
+
+namespace engine::tls {
+
+namespace {
+
+/// What a record adds at most, and what follows a handshake without being asked for: alerts,
+/// tickets, key updates.
+constexpr uint32_t kOverhead = 512;
+/// A flight with a chain of certificates.
+constexpr uint32_t kLongestFlight = SealedBuffers::kLarge;
+
+constexpr uint8_t kSessionContext[] = "stackcost";
+
+void require(bool done, const std::string& what) {
+  if (done) return;
+  std::array<char, 256> text{};
+  ERR_error_string_n(ERR_get_error(), text.data(), text.size());
+  ERR_clear_error();
+  throw OptionsError(what + ": " + text.data());
+}
+
+/// Bytes that one buffer keeps: whole segments, so that all but a stream's last are full.
+uint32_t fill_of(const Flow& flow) {
+  constexpr uint32_t kMost = SealedBuffers::kLarge;
+  return flow.mss < kMost ? kMost / flow.mss * flow.mss : kMost;
+}
+
+uint32_t end_of(const Session::Held& held) {
+  return held.sequence + static_cast<uint32_t>(held.bytes.size());
+}
+
+}  // namespace
+
+std::string alert_name(uint8_t alert) {
+  return SSL_alert_desc_string_long(alert);
+}
+
+// -- of all connections --------------------------------------------------------------------------
+
+Endpoint::Endpoint(Side side, const Options& options, const std::vector<Buffer>& profile,
+                   Shared& shared)
+    : side_(side), profile_(profile), shared_(shared), server_name_(options.server_name) {
+  library_.reset(SSL_CTX_new(side == Side::client ? TLS_client_method() : TLS_server_method()));
+  require(library_ != nullptr, "TLS");
+  if (!options.alpn.empty())
+    protocol_ = std::string(1, static_cast<char>(options.alpn.size())) + options.alpn;
+  configure(options);
+}
+
+Endpoint::~Endpoint() = default;
+
+void Endpoint::configure(const Options& options) {
+  SSL_CTX* const library = library_.get();
+  SSL_CTX_set_app_data(library, this);
+  SSL_CTX_set_info_callback(library, on_alert);
+  SSL_CTX_set_mode(library, SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_options(library, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  SSL_CTX_set_min_proto_version(
+      library, options.version == Version::tls13 ? TLS1_3_VERSION : TLS1_2_VERSION);
+  SSL_CTX_set_max_proto_version(
+      library, options.version == Version::tls12 ? TLS1_2_VERSION : TLS1_3_VERSION);
+  if (!options.groups.empty())
+    require(SSL_CTX_set1_groups_list(library, options.groups.c_str()) == 1,
+            "TLS groups '" + options.groups + "'");
+  if (!options.ciphers.empty()) {
+    // The library keeps the suites of 1.3 apart from those before; each name is one of these.
+    const bool newer = SSL_CTX_set_ciphersuites(library, options.ciphers.c_str()) == 1;
+    const bool older = SSL_CTX_set_cipher_list(library, options.ciphers.c_str()) == 1;
+    require(newer || older, "TLS ciphers '" + options.ciphers + "'");
+    ERR_clear_error();
+  }
+  if (!options.resumption) SSL_CTX_set_options(library, SSL_OP_NO_TICKET);
+  if (side_ == Side::client) {
+    SSL_CTX_set_session_cache_mode(library, options.resumption
+                                                ? SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL
+                                                : SSL_SESS_CACHE_OFF);
+    SSL_CTX_sess_set_new_cb(library, on_ticket);
+    if (!protocol_.empty())
+      require(
+          SSL_CTX_set_alpn_protos(library, reinterpret_cast<const unsigned char*>(protocol_.data()),
+                                  static_cast<unsigned>(protocol_.size())) == 0,
+          "TLS ALPN");
+    return;
+  }
+  SSL_CTX_set_session_cache_mode(library, SSL_SESS_CACHE_OFF);  // tickets have all that is needed
+  SSL_CTX_set_session_id_context(library, kSessionContext, sizeof kSessionContext - 1);
+  if (!options.resumption) SSL_CTX_set_num_tickets(library, 0);
+  if (!protocol_.empty()) SSL_CTX_set_alpn_select_cb(library, choose_protocol, this);
+  require(options.identity != nullptr &&
+              SSL_CTX_use_certificate(library, options.identity->certificate()) == 1 &&
+              SSL_CTX_use_PrivateKey(library, options.identity->key()) == 1,
+          "TLS certificate");
+}
+
+void Endpoint::on_alert(const SSL* ssl, int where, int value) {
+  if ((where & SSL_CB_ALERT) == 0) return;
+  const int alert = value & 0xff;
+  if (alert == SSL_AD_CLOSE_NOTIFY) return;
+  auto& self = *static_cast<Endpoint*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
+  ++((where & SSL_CB_READ) != 0 ? self.counts_.alerts_received
+                                : self.counts_.alerts_sent)[static_cast<size_t>(alert)];
+}
+
+// 1: the ticket is kept.
+int Endpoint::on_ticket(SSL* ssl, SSL_SESSION* ticket) {
+  static_cast<Endpoint*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)))->ticket_.reset(ticket);
+  return 1;
+}
+
+int Endpoint::choose_protocol(SSL*, const unsigned char** chosen, unsigned char* length,
+                              const unsigned char* offered, unsigned int offered_length,
+                              void* self) {
+  const std::string& wanted = static_cast<const Endpoint*>(self)->protocol_;
+  unsigned char* found = nullptr;
+  const int outcome =
+      SSL_select_next_proto(&found, length, reinterpret_cast<const unsigned char*>(wanted.data()),
+                            static_cast<unsigned>(wanted.size()), offered, offered_length);
+  *chosen = found;
+  return outcome == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+// -- of one connection ---------------------------------------------------------------------------
+
+Session* Endpoint::session_of(Context& context, const Flow& flow) {
+  const Extension* const extension = context.extension_of(flow);
+  if (extension == nullptr || extension->session == Pool<Session>::kNone) return nullptr;
+  return &shared_.sessions[extension->session];
+}
+
+Session& Endpoint::begin(Context& context, Flow& flow) {
+  // There is a session for every flow of the pool.
+  Extension& extension = context.extend(flow);
+  extension.session = shared_.sessions.take();
+  Session& session = shared_.sessions[extension.session];
+  session.received = 0;
+  session.established = session.closing = session.finished = session.over = session.notified =
+      false;
+  session.ssl = SSL_new(library_.get());
+  if (session.ssl == nullptr) throw std::bad_alloc();
+  BIO* const bio = shared_.bio.get();
+  BIO_up_ref(bio);
+  SSL_set_bio(session.ssl, bio, bio);  // for both ways, which takes one reference
+  if (side_ == Side::server) {
+    SSL_set_accept_state(session.ssl);
+    return session;
+  }
+  SSL_set_connect_state(session.ssl);
+  if (!server_name_.empty()) SSL_set_tlsext_host_name(session.ssl, server_name_.c_str());
+  if (ticket_ != nullptr) SSL_set_session(session.ssl, ticket_.get());
+  return session;
+}
+
+void Endpoint::release(Context& context, Flow& flow) {
+  Session* const session = session_of(context, flow);
+  if (session == nullptr) return;
+  for (const Session::Sealed& sealed : session->sealed)
+    shared_.sealed.release(sealed.buffer, context.now);
+  session->sealed.clear();
+  session->pending.clear();
+  while (!session->held.empty()) give_back_held(*session, session->held.size() - 1);
+  // A connection that did not end well must not make its ticket useless for others.
+  SSL_set_shutdown(session->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+  SSL_free(session->ssl);
+  session->ssl = nullptr;
+  Extension& extension = context.extensions[flow.extension];
+  shared_.sessions.give_back(extension.session);
+  extension.session = Pool<Session>::kNone;
+}
+
+// -- received ------------------------------------------------------------------------------------
+
+bool Endpoint::has_room(const Flow& flow, size_t bytes) const {
+  return shared_.sealed.has_room(bytes / fill_of(flow) + 1);
+}
+
+/// Whether there is memory for what may come of a segment. Else it is as if it had been lost.
+bool Endpoint::may_take(const Flow& flow, const tcp::Segment& segment) const {
+  if (segment.length == 0) return true;
+  if (!has_room(flow, kLongestFlight)) return false;
+  return !after(segment.sequence, flow.rcv_nxt) ||
+         shared_.held_bytes + segment.length <= Shared::kHeldBudget;
+}
+
+tcp::Events Endpoint::receive(Context& context, Flow& flow, const tcp::Segment& segment,
+                              const Packet& packet, Reader* reader) {
+  tcp::Segment whole = segment;
+  if (packet.payload_at_hand < segment.length) {
+    whole.length = packet.payload_at_hand;
+    whole.flags &= static_cast<uint8_t>(~tcp::kFin);
+    ++counts_.cut_segments;
+  }
+  if (!may_take(flow, whole)) {
+    ++counts_.lacked_memory;
+    return tcp::kNothing;
+  }
+  const std::span<const uint8_t> bytes{packet.payload, whole.length};
+  const uint32_t sequence = whole.sequence + (whole.is(tcp::kSyn) ? 1 : 0);
+  const uint32_t from = flow.rcv_nxt;
+  const uint64_t available = flow.rx_available;
+  tcp::Events events = tcp::receive(context, flow, whole, packet.traffic_class);
+  if ((events & tcp::kGone) != 0) return events;
+  const bool connected = (events & tcp::kEstablished) != 0;
+  if (connected && side_ == Side::client)
+    latency::record(context, context.class_of(flow), flow, LatencyKind::connect);
+  Session* const session = connected ? &begin(context, flow) : session_of(context, flow);
+  if (session == nullptr) return events;
+
+  Turn turn{context, flow, *session, reader};
+  if ((events & tcp::kAcknowledged) != 0) release_acknowledged(context, flow, *session);
+  if (connected && side_ == Side::client) take(turn, {});  // the first flight
+  if ((events & tcp::kDelivered) != 0) {
+    // It begins at `from` or before, and TCP took no more of it than its window.
+    const uint32_t window = context.class_of(flow).tunables->receive_buffer;
+    const uint32_t length = std::min(sequence + whole.length - from, window);
+    take(turn, bytes.subspan(from - sequence, length));
+    take_held(turn, from + length);
+  } else if (whole.length != 0) {
+    hold(context, flow, *session, whole, bytes);
+  }
+  if ((events & tcp::kPeerClosed) != 0 && !session->over) {
+    if (!session->established) {
+      ++counts_.ended;
+      fail(turn);
+    } else if (!session->notified) {
+      ++counts_.truncated;
+    }
+  }
+  send_output(context, flow, *session);
+  encrypt(context, flow, *session);
+  flow.rx_available = available + turn.payload;
+  events &= ~uint32_t{tcp::kEstablished | tcp::kDelivered};
+  if (turn.established) events |= tcp::kEstablished;
+  if (turn.payload != 0) events |= tcp::kDelivered;
+  return events;
+}
+
+/// Keeps what TCP keeps the range of.
+void Endpoint::hold(Context& context, Flow& flow, Session& session, const tcp::Segment& segment,
+                    std::span<const uint8_t> bytes) {
+  const uint32_t beyond = segment.sequence - flow.rcv_nxt;  // as in order it was delivered
+  const uint32_t window = context.class_of(flow).tunables->receive_buffer;
+  if (session.over || beyond >= window) return;
+  bytes = bytes.first(std::min<size_t>(bytes.size(), window - beyond));
+  const Extension* const extension = context.extension_of(flow);
+  const SequenceRange range{segment.sequence,
+                            segment.sequence + static_cast<uint32_t>(bytes.size())};
+  if (bytes.empty() || !covers(extension->out_of_order, range)) return;
+  const auto again = [&range](const Session::Held& held) {
+    return !before(range.start, held.sequence) && !after(range.end, end_of(held));
+  };
+  if (std::ranges::any_of(session.held, again)) return;
+  shared_.held_bytes += bytes.size();
+  session.held.push_back({range.start, {bytes.begin(), bytes.end()}});
+}
+
+void Endpoint::give_back_held(Session& session, size_t index) {
+  shared_.held_bytes -= session.held[index].bytes.size();
+  session.held.erase(session.held.begin() + static_cast<ptrdiff_t>(index));
+}
+
+/// A gap is filled: what was held behind it follows, from sequence number `from` on.
+void Endpoint::take_held(Turn& turn, uint32_t from) {
+  Session& session = turn.session;
+  for (size_t index = 0; index < session.held.size();) {
+    const Session::Held& held = session.held[index];
+    const bool old = !after(end_of(held), from);
+    if (!old && after(held.sequence, from)) {
+      ++index;
+      continue;
+    }
+    if (!old) {
+      const uint32_t end = end_of(held);
+      take(turn, std::span(held.bytes).subspan(from - held.sequence));
+      from = end;
+    }
+    give_back_held(session, index);
+    index = 0;
+  }
+}
+
+/// Gives the library the next bytes of the stream.
+void Endpoint::take(Turn& turn, std::span<const uint8_t> bytes) {
+  Session& session = turn.session;
+  if (session.over) return;
+  shared_.input = bytes;
+  ERR_clear_error();
+  if (!session.established && !shake_hands(turn)) return;
+  for (;;) {
+    size_t length = 0;
+    const int outcome =
+        SSL_read_ex(session.ssl, shared_.plaintext.data(), shared_.plaintext.size(), &length);
+    if (outcome != 1) {
+      const int error = SSL_get_error(session.ssl, outcome);
+      if (error == SSL_ERROR_ZERO_RETURN)
+        session.notified = true;
+      else if (error != SSL_ERROR_WANT_READ)
+        fail(turn);
+      return;
+    }
+    ++counts_.received_records;
+    counts_.received_bytes += length;
+    if (turn.reader != nullptr)
+      turn.reader->read(turn.flow, session.received, {shared_.plaintext.data(), length});
+    session.received += length;
+    turn.payload += length;
+  }
+}
+
+/// True: the handshake is complete.
+bool Endpoint::shake_hands(Turn& turn) {
+  Session& session = turn.session;
+  const int outcome = SSL_do_handshake(session.ssl);
+  if (outcome != 1) {
+    if (SSL_get_error(session.ssl, outcome) != SSL_ERROR_WANT_READ) fail(turn);
+    return false;
+  }
+  session.established = turn.established = true;
+  ++(SSL_session_reused(session.ssl) == 1 ? counts_.resumed : counts_.full);
+  return true;
+}
+
+/// The connection ends, once the library's alert has been sent. The program does nothing more.
+void Endpoint::fail(Turn& turn) {
+  ++counts_.failed;
+  turn.session.over = true;
+  send_output(turn.context, turn.flow, turn.session);
+  if (!turn.session.finished) tcp::finish(turn.context, turn.flow);
+  turn.session.finished = true;
+  turn.session.pending.clear();
+  turn.flow.wait = Wait::ended;
+}
+
+// -- sent ----------------------------------------------------------------------------------------
+
+void Endpoint::queue(Context& context, Flow& flow, uint32_t buffer) {
+  Session* const session = session_of(context, flow);
+  if (session == nullptr || session->over) return;
+  session->pending.push_back({buffer, 0});
+  encrypt(context, flow, *session);
+}
+
+void Endpoint::close(Context& context, Flow& flow) {
+  Session* const session = session_of(context, flow);
+  if (session == nullptr) {
+    tcp::finish(context, flow);
+    return;
+  }
+  session->closing = true;
+  encrypt(context, flow, *session);
+}
+
+void Endpoint::release_acknowledged(Context& context, const Flow& flow, Session& session) {
+  size_t count = 0;
+  for (; count < session.sealed.size() && !after(session.sealed[count].end, flow.snd_una); ++count)
+    shared_.sealed.release(session.sealed[count].buffer, context.now);
+  session.sealed.erase(session.sealed.begin(),
+                       session.sealed.begin() + static_cast<ptrdiff_t>(count));
+}
+
+/// Encrypts what is queued, as far as so much may be on its way.
+void Endpoint::encrypt(Context& context, Flow& flow, Session& session) {
+  if (!session.established || session.finished) return;
+  const uint32_t most = context.class_of(flow).tunables->transmit_buffer;
+  while (!session.pending.empty() && tcp::unacknowledged(flow) + shared_.output.size() < most) {
+    Session::Pending& next = session.pending.front();
+    const Buffer& buffer = profile_[next.buffer];
+    const uint32_t length = std::min(buffer.size() - next.offset, Shared::kRecord);
+    if (!has_room(flow, shared_.output.size() + length + kOverhead)) {
+      ++counts_.lacked_memory;
+      break;
+    }
+    size_t written = 0;
+    ERR_clear_error();
+    if (length != 0 &&
+        SSL_write_ex(session.ssl, buffer.at(next.offset, length), length, &written) == 1) {
+      ++counts_.sent_records;
+      counts_.sent_bytes += length;
+    }
+    next.offset += length;
+    if (next.offset == buffer.size()) session.pending.erase(session.pending.begin());
+  }
+  send_output(context, flow, session);
+  if (session.closing && session.pending.empty()) finish(context, flow, session);
+}
+
+void Endpoint::finish(Context& context, Flow& flow, Session& session) {
+  session.finished = true;
+  ERR_clear_error();
+  SSL_shutdown(session.ssl);  // close_notify
+  send_output(context, flow, session);
+  tcp::finish(context, flow);
+}
+
+/// Queues what the library wrote.
+void Endpoint::send_output(Context& context, Flow& flow, Session& session) {
+  if (shared_.output.empty()) return;
+  FlowClass& shared = context.class_of(flow);
+  const uint32_t most = fill_of(flow);
+  std::span<const uint8_t> left{shared_.output};
+  while (!left.empty()) {
+    const auto part = left.first(std::min<size_t>(left.size(), most));
+    const uint32_t number = shared_.sealed.keep(part, context.now);
+    tcp::append(context, shared, flow, number);
+    session.sealed.push_back({number, flow.snd_end});
+    left = left.subspan(part.size());
+  }
+  shared_.output.clear();
+}
+
+}  // namespace engine::tls

@@ -1,0 +1,95 @@
+#pragma once
+// TLS 1.3 (RFC 8446) and 1.2 (RFC 5246) of one side of one template, by OpenSSL without sockets.
+//
+// It stands between TCP and the program: `receive` takes the place of tcp::receive, and what the
+// program queues is encrypted and kept until the peer has acknowledged it. No time and no frame is
+// asked for here. The library draws its random numbers itself, and dates tickets by its own clock.
+
+#include <openssl/ssl.h>
+
+#include <memory>
+#include <span>
+
+#include "flow/context.h"
+#include "net/packet.h"
+#include "stats/tls_counts.h"
+#include "tcp/tcp.h"
+#include "tls/options.h"
+#include "tls/session.h"
+
+namespace engine::tls {
+
+/// Who reads along in what was decrypted.
+class Reader {
+ public:
+  /// `position`: bytes of payload that the connection received before.
+  virtual void read(Flow& flow, uint64_t position, std::span<const uint8_t> bytes) = 0;
+
+ protected:
+  ~Reader() = default;
+};
+
+class Endpoint final : public tcp::StreamCoder {
+ public:
+  /// `profile`: what programs queue from. It and `shared` outlive the endpoint. Throws
+  /// OptionsError.
+  Endpoint(Side side, const Options& options, const std::vector<Buffer>& profile, Shared& shared);
+  ~Endpoint();
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+
+  /// Takes a segment of `flow`, as tcp::receive does, whose events it returns with two changes:
+  /// kEstablished when the handshake of TLS is complete, and kDelivered for payload that is
+  /// decrypted. `reader`: nullptr: nobody reads along.
+  tcp::Events receive(Context& context, Flow& flow, const tcp::Segment& segment,
+                      const Packet& packet, Reader* reader);
+  void queue(Context& context, Flow& flow, uint32_t buffer) override;
+  void close(Context& context, Flow& flow) override;
+  /// The flow ends, or has nothing more to send or receive.
+  void release(Context& context, Flow& flow);
+
+  const TlsCounts& counts() const { return counts_; }
+
+ private:
+  /// What came of one segment.
+  struct Turn {
+    Context& context;
+    Flow& flow;
+    Session& session;
+    Reader* reader;
+    bool established = false;
+    uint64_t payload = 0;
+  };
+  void configure(const Options& options);
+  bool has_room(const Flow& flow, size_t bytes) const;
+  bool may_take(const Flow& flow, const tcp::Segment& segment) const;
+  Session& begin(Context& context, Flow& flow);
+  Session* session_of(Context& context, const Flow& flow);
+  void take(Turn& turn, std::span<const uint8_t> bytes);
+  void take_held(Turn& turn, uint32_t from);
+  void hold(Context& context, Flow& flow, Session& session, const tcp::Segment& segment,
+            std::span<const uint8_t> bytes);
+  void give_back_held(Session& session, size_t index);
+  bool shake_hands(Turn& turn);
+  void fail(Turn& turn);
+  void release_acknowledged(Context& context, const Flow& flow, Session& session);
+  void encrypt(Context& context, Flow& flow, Session& session);
+  void send_output(Context& context, Flow& flow, Session& session);
+  void finish(Context& context, Flow& flow, Session& session);
+
+  static void on_alert(const SSL* ssl, int where, int value);
+  static int on_ticket(SSL* ssl, SSL_SESSION* ticket);
+  static int choose_protocol(SSL* ssl, const unsigned char** chosen, unsigned char* length,
+                             const unsigned char* offered, unsigned int offered_length, void* self);
+
+  const Side side_;
+  const std::vector<Buffer>& profile_;
+  Shared& shared_;
+  std::unique_ptr<SSL_CTX, Freeing<SSL_CTX_free>> library_;
+  std::unique_ptr<SSL_SESSION, Freeing<SSL_SESSION_free>> ticket_;  ///< a client's latest
+  std::string server_name_;
+  std::string protocol_;  ///< for ALPN, RFC 7301: with its length before it
+  TlsCounts counts_;
+};
+
+}  // namespace engine::tls

@@ -1,0 +1,74 @@
+#pragma once
+// The TLS part of one connection, and what the connections of one core share.
+
+#include <openssl/bio.h>
+#include <openssl/ssl.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "flow/pool.h"
+#include "tls/identity.h"
+#include "tls/sealed_buffers.h"
+
+namespace engine::tls {
+
+struct Session {
+  /// A buffer of the profile that is not encrypted yet, from `offset` on.
+  struct Pending {
+    uint32_t buffer;
+    uint32_t offset;
+  };
+  /// A buffer of coded bytes, up to sequence number `end`.
+  struct Sealed {
+    uint32_t buffer;
+    uint32_t end;
+  };
+  /// Received out of order.
+  struct Held {
+    uint32_t sequence;
+    std::vector<uint8_t> bytes;
+  };
+
+  SSL* ssl = nullptr;
+  std::vector<Pending> pending;  ///< oldest first
+  std::vector<Sealed> sealed;    ///< oldest first
+  std::vector<Held> held;
+  uint64_t received = 0;     ///< payload bytes, after decryption
+  bool established = false;  ///< the handshake is complete
+  bool closing = false;      ///< the program queues no more
+  bool finished = false;     ///< nothing more is sent: close_notify or an alert was the last
+  bool over = false;         ///< nothing more is read, either
+  bool notified = false;     ///< the peer's close_notify came
+  uint32_t next_free = 0;
+
+  uint32_t& pool_next() { return next_free; }
+};
+
+/// What the TLS connections of a run share on one core. The library reads from `input` and writes
+/// to `output`: it sees no socket.
+struct Shared {
+  static constexpr int64_t kSealedBudget = int64_t{256} << 20;  ///< bytes
+  static constexpr uint64_t kHeldBudget = uint64_t{64} << 20;   ///< bytes out of order
+  /// Of one connection, coded and not acknowledged, bytes; Tunables::transmit_buffer is no larger.
+  static constexpr uint32_t kMostUnacknowledged = 256 << 10;
+  static constexpr uint32_t kRecord = 16384;  ///< payload bytes of a record, RFC 8446 section 5.1
+
+  explicit Shared(uint32_t most_sessions);
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+
+  SealedBuffers sealed{kSealedBudget};
+  Pool<Session> sessions;
+  uint64_t held_bytes = 0;
+  std::span<const uint8_t> input;
+  std::vector<uint8_t> output;
+  std::array<uint8_t, kRecord> plaintext;
+  /// Of all connections: it has no state but `input` and `output`.
+  std::unique_ptr<BIO, Freeing<BIO_free>> bio;
+};
+
+}  // namespace engine::tls

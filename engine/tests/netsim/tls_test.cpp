@@ -1,0 +1,229 @@
+// Connections with TLS: both ends are the engine's own, byte for byte, on the virtual clock.
+
+#include <gtest/gtest.h>
+
+#include "netsim/netsim.h"
+#include "netsim/random_settings.h"
+#include "tls/options.h"
+
+namespace engine::netsim {
+namespace {
+
+using tls::CertificateKind;
+using tls::Version;
+
+constexpr uint64_t kFlows = 20;
+/// Alerts, RFC 8446 section 6.
+constexpr size_t kBadRecordMac = 20;
+constexpr size_t kProtocolVersion = 70;
+constexpr size_t kNoApplicationProtocol = 120;
+
+std::shared_ptr<const tls::Identity> identity(CertificateKind kind) {
+  static const auto ecdsa = tls::make_identity(CertificateKind::p256, "stackcost.test");
+  static const auto rsa = tls::make_identity(CertificateKind::rsa2048, "stackcost.test");
+  return kind == CertificateKind::p256 ? ecdsa : rsa;
+}
+
+RunOptions with(tls::Options options, CertificateKind kind = CertificateKind::p256) {
+  options.identity = identity(kind);
+  RunOptions run;
+  run.payload_check = {.enabled = true, .skip_bytes = 0};
+  run.tls = {std::make_shared<const tls::Options>(std::move(options))};
+  return run;
+}
+
+TlsCounts counts(Network& network, Side side) {
+  const std::vector<TlsBlock> blocks = network.run(side).tls();
+  EXPECT_EQ(blocks.size(), 1u);
+  EXPECT_TRUE(blocks.at(0).used);
+  return blocks.at(0).sides[index_of(side)];
+}
+
+/// Every flow was complete, ended with close_notify, and had each byte that the other end sent.
+void expect_whole(Network& network, uint64_t flows, const HttpLike& http) {
+  for (const Side side : {Side::client, Side::server}) {
+    const TlsCounts found = counts(network, side);
+    const uint64_t sent = side == Side::client ? http.request : http.response;
+    const uint64_t received = side == Side::client ? http.response : http.request;
+    EXPECT_EQ(found.full + found.resumed, flows);
+    EXPECT_EQ(found.failed + found.truncated, 0u);
+    EXPECT_EQ(found.sent_bytes, flows * sent);
+    EXPECT_EQ(found.received_bytes, flows * received);
+    const PayloadCounts payload = network.run(side).payload().at(0).sides[index_of(side)];
+    EXPECT_EQ(payload.compared_bytes, flows * received);
+    EXPECT_EQ(payload.mismatched_bytes + payload.unknown_bytes, 0u);
+    EXPECT_EQ(network.status(side).established, flows);
+  }
+}
+
+struct Kind {
+  Version version;
+  const char* groups;
+  CertificateKind certificate;
+  bool resumption;
+};
+
+class TlsKinds : public ::testing::TestWithParam<Kind> {};
+
+TEST_P(TlsKinds, EveryFlowIsWhole) {
+  const Kind& kind = GetParam();
+  const HttpLike http{.request = 3000, .response = 100'000, .limit = kFlows};
+  Network network({}, profile(http),
+                  with({.version = kind.version,
+                        .groups = kind.groups,
+                        .resumption = kind.resumption,
+                        .server_name = "stackcost.test",
+                        .alpn = "http/1.1"},
+                       kind.certificate));
+  ASSERT_TRUE(network.drain(20 * kSecond));
+  expect_whole(network, kFlows, http);
+  // The first connection has no ticket yet.
+  EXPECT_EQ(counts(network, Side::client).resumed, kind.resumption ? kFlows - 1 : 0u);
+  EXPECT_EQ(counts(network, Side::server).resumed, kind.resumption ? kFlows - 1 : 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Netsim, TlsKinds,
+    ::testing::Values(Kind{Version::tls13, "", CertificateKind::p256, false},
+                      Kind{Version::tls13, "P-256", CertificateKind::rsa2048, true},
+                      Kind{Version::tls13, "X25519", CertificateKind::p256, true},
+                      Kind{Version::tls12, "P-256", CertificateKind::p256, false},
+                      Kind{Version::tls12, "X25519", CertificateKind::rsa2048, true},
+                      Kind{Version::both, "", CertificateKind::rsa2048, false}));
+
+// Loss, reordering, duplicates and damage; windows from 2 KB, segments from 100 bytes, with and
+// without SACK and time stamps.
+class TlsOverALossyWire : public ::testing::TestWithParam<uint64_t> {};
+
+TEST_P(TlsOverALossyWire, EveryFlowIsWhole) {
+  Draw draw(GetParam());
+  const Settings settings = draw.settings();
+  const HttpLike http = draw.http();
+  Network network(settings, profile(http),
+                  with({.version = draw.one_in(3) ? Version::tls12 : Version::tls13,
+                        .resumption = draw.one_in(2)}));
+  ASSERT_TRUE(network.drain(2000 * kSecond));
+  const uint64_t dropped = network.count(Side::client, Counter::tcps_conndrops) +
+                           network.count(Side::client, Counter::tcps_drops) +
+                           network.count(Side::server, Counter::tcps_drops);
+  ASSERT_EQ(dropped, 0u);
+  expect_whole(network, kRandomFlows, http);
+}
+
+INSTANTIATE_TEST_SUITE_P(Netsim, TlsOverALossyWire, ::testing::Range<uint64_t>(1, 25));
+
+TEST(Tls, TakesRecordsThatAreCutAnywhere) {
+  const HttpLike http{.request = 300,
+                      .response = 2000,
+                      .limit = 3,
+                      .client_tcp = R"({"mss":10,"no_delay":1})",
+                      .server_tcp = R"({"mss":10,"no_delay":1})"};
+  Network network({}, profile(http), with({}));
+  ASSERT_TRUE(network.drain(100 * kSecond));
+  expect_whole(network, 3, http);
+}
+
+TEST(Tls, ACompleteHandshakeIsTimedFromTheIntendedStart) {
+  Settings settings;
+  settings.to_server.delay = settings.to_client.delay = kMillisecond;
+  const auto highest = [&settings](Version version, LatencyKind kind) {
+    Network network(settings, profile({.response = 1000, .limit = kFlows}),
+                    with({.version = version}));
+    EXPECT_TRUE(network.drain(20 * kSecond));
+    const Histogram& times = network.run(Side::client).latencies().at(0)[kind];
+    EXPECT_EQ(times.count(), kFlows);
+    return times.highest() / 1000;
+  };
+  EXPECT_EQ(highest(Version::tls13, LatencyKind::connect), 2u);
+  EXPECT_EQ(highest(Version::tls13, LatencyKind::tls_handshake), 4u);
+  EXPECT_EQ(highest(Version::tls13, LatencyKind::first_byte), 6u);
+  EXPECT_EQ(highest(Version::tls12, LatencyKind::tls_handshake), 6u);
+}
+
+TEST(Tls, EndsThatDoNotAgreePartByAnAlert) {
+  Network network({}, profile({.limit = kFlows}), with({.version = Version::tls12}),
+                  with({.version = Version::tls13}));
+  ASSERT_TRUE(network.drain(20 * kSecond));
+  EXPECT_EQ(counts(network, Side::server).alerts_sent[kProtocolVersion], kFlows);
+  EXPECT_EQ(counts(network, Side::client).alerts_received[kProtocolVersion], kFlows);
+  for (const Side side : {Side::client, Side::server}) {
+    EXPECT_EQ(counts(network, side).failed, kFlows);
+    EXPECT_EQ(counts(network, side).full, 0u);
+    EXPECT_EQ(network.status(side).established, 0u);
+  }
+  EXPECT_EQ(network.run(Side::client).latencies().at(0)[LatencyKind::tls_handshake].count(), 0u);
+}
+
+TEST(Tls, AProtocolThatTheServerDoesNotHaveIsRefused) {
+  Network network({}, profile({.limit = kFlows}), with({.alpn = "h2"}), with({.alpn = "http/1.1"}));
+  ASSERT_TRUE(network.drain(20 * kSecond));
+  EXPECT_EQ(counts(network, Side::server).alerts_sent[kNoApplicationProtocol], kFlows);
+}
+
+TEST(Tls, ADamagedRecordEndsItsConnectionAndNoOther) {
+  Settings settings;
+  settings.offloads.checksum = true;  // a device that vouches for what it did not see
+  Network network(settings, profile({.response = 100'000, .cps = 10, .limit = kFlows}), with({}));
+  uint64_t large = 0;
+  network.filter = [&](Seen& seen) {
+    if (seen.from == Side::server && seen.packet.payload_length == 1448 && ++large == 40)
+      seen.bytes.back() ^= 1;
+    return true;
+  };
+  ASSERT_TRUE(network.drain(20 * kSecond));
+  const TlsCounts client = counts(network, Side::client);
+  EXPECT_EQ(client.alerts_sent[kBadRecordMac], 1u);
+  EXPECT_EQ(client.failed, 1u);
+  EXPECT_GE(client.received_bytes, (kFlows - 1) * 100'000u);
+  EXPECT_EQ(counts(network, Side::server).full, kFlows);
+}
+
+TEST(Tls, APeerThatEndsInTheHandshakeIsCounted) {
+  RunOptions plain = with({});
+  plain.tls.clear();
+  // A client without TLS, which only connects and closes.
+  Network network({}, profile({.limit = kFlows, .client_commands = R"({"name":"connect"})"}), plain,
+                  with({}));
+  ASSERT_TRUE(network.drain(20 * kSecond));
+  EXPECT_EQ(counts(network, Side::server).ended, kFlows);
+  EXPECT_EQ(counts(network, Side::server).failed, kFlows);
+}
+
+TEST(Tls, APeerThatIsNoTlsAtAllIsRefused) {
+  RunOptions plain = with({});
+  plain.tls.clear();
+  Network network({}, profile({.limit = kFlows}), plain, with({}));
+  network.run_until(2 * kSecond);
+  EXPECT_EQ(counts(network, Side::server).failed, kFlows);
+  EXPECT_EQ(counts(network, Side::server).full, 0u);
+}
+
+TEST(Tls, WhatIsQueuedWithoutWaitingArrivesInOrder) {
+  // Ten responses one behind the other, of which no two are waited for.
+  std::string server = R"({"name":"rx","min_bytes":100},{"name":"tx_mode","flags":1})";
+  for (int i = 0; i < 10; ++i) server += R"(,{"name":"tx","buf_index":1})";
+  const HttpLike http{.response = 30'000,
+                      .limit = kFlows,
+                      .client_commands = R"({"name":"tx","buf_index":0},)"
+                                         R"({"name":"rx","min_bytes":300000})",
+                      .server_commands = server};
+  Settings settings;
+  settings.to_server = settings.to_client = {.loss = 0.02, .reordering = 0.05};
+  Network network(settings, profile(http), with({}));
+  ASSERT_TRUE(network.drain(100 * kSecond));
+  HttpLike whole = http;
+  whole.response = 300'000;
+  expect_whole(network, kFlows, whole);
+}
+
+TEST(Tls, ARunThatIsCutGivesItsMemoryBack) {
+  Network network({}, profile({.response = 1'000'000, .cps = 1000}), with({}));
+  network.run_until(400 * kMillisecond);
+  EXPECT_GT(network.status(Side::client).client_flows, 0u);
+  network.close(Side::client);
+  network.close(Side::server);
+  EXPECT_EQ(network.status(Side::client).client_flows, 0u);
+}
+
+}  // namespace
+}  // namespace engine::netsim
