@@ -13,6 +13,7 @@
 #include "stats/latency.h"
 #include "stats/payload_counts.h"
 #include "stats/run_counters.h"
+#include "stats/tls_counts.h"
 #include "tcp/info.h"
 
 namespace engine {
@@ -39,6 +40,8 @@ class Run {
   virtual std::vector<LatencyBlock> latencies() const = 0;
   /// By template; empty without a payload check.
   virtual std::vector<PayloadBlock> payload() const = 0;
+  /// By template; empty where none has TLS.
+  virtual std::vector<TlsBlock> tls() const = 0;
   /// By core: connections of a run started with `samples_flows`, at most one of each side.
   virtual std::vector<std::vector<tcp::Info>> watched_flows() const = 0;
 };

@@ -94,6 +94,13 @@ class EngineRun final : public Run {
     for (const auto& own : cores) add(sum, own);
     return sum;
   }
+  std::vector<TlsBlock> tls() const override {
+    const auto cores =
+        on_parts([](ProfileRun& part, DataCore&, Nanoseconds) { return part.tls(); });
+    std::vector<TlsBlock> sum;
+    for (const auto& own : cores) add(sum, own);
+    return sum;
+  }
   std::vector<std::vector<tcp::Info>> watched_flows() const override {
     return on_parts([](ProfileRun& part, DataCore& core, Nanoseconds now) {
       return core.watched_flows(part, now);

@@ -48,6 +48,7 @@ Control::Control(const Subjects& engine, const EngineConfig& config)
   add_counter_methods(methods_, state_);
   add_machine_methods(methods_, state_);
   add_latency_methods(methods_, state_);
+  add_tls_methods(methods_, state_);
   add_port_methods(methods_, state_);
   add_topology_methods(methods_, state_);
   add_capture_methods(methods_, state_);

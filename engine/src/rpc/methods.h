@@ -66,6 +66,8 @@ void add_counter_methods(MethodTable& methods, ControlState& state);
 void add_machine_methods(MethodTable& methods, ControlState& state);
 /// Latency: of streams, and of flows.
 void add_latency_methods(MethodTable& methods, ControlState& state);
+/// TLS of templates.
+void add_tls_methods(MethodTable& methods, ControlState& state);
 /// Ports, whom they do not answer, and what impairs their frames.
 void add_port_methods(MethodTable& methods, ControlState& state);
 /// What is between the ports and their clients.

@@ -246,6 +246,7 @@ void ProfileTable::start_run(const std::string& id, ProfileSlot& slot) {
       options.duration_s > 0 ? static_cast<Nanoseconds>(options.duration_s * kSecond) : 0;
   const std::array<CounterBlock, kSides> table = runs_.counters({}).table;
   try {
+    run.tls = resolve(slot.tls, *slot.profile);
     slot.handle = runs_.start(slot.profile, run, options.client_mask);
   } catch (const std::exception& error) {
     refuse_run(id, slot, error.what());
@@ -316,6 +317,7 @@ void ProfileTable::finish_cleanup(const std::string& id, ProfileSlot& slot) {
   slot.final_counters = read(slot);
   slot.final_latencies = slot.handle->latencies();
   slot.final_payload = slot.handle->payload();
+  slot.final_tls = slot.handle->tls();
   end_run(slot);
   for (Side side : {Side::client, Side::server})
     finished_[index_of(side)] += slot.final_counters.sum(side);

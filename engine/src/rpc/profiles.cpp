@@ -206,6 +206,20 @@ void ProfileTable::set_payload_check(const std::string& id, const PayloadCheckOp
   slot.payload_check = check;
 }
 
+void ProfileTable::add_tls(const std::string& id, TlsRule rule, size_t most) {
+  ProfileSlot& slot = this->slot(id);
+  if (slot.state != ProfileState::loaded)
+    throw invalid_state(slot.state, name_of(ProfileState::loaded));
+  if (slot.tls.size() == most)
+    throw refused(fmt::format("A profile may have {} rules for TLS", most));
+  slot.tls.push_back(std::move(rule));
+}
+
+std::vector<TlsBlock> ProfileTable::tls(const std::string& id) const {
+  const ProfileSlot& slot = find(id);
+  return slot.running() ? slot.handle->tls() : slot.final_tls;
+}
+
 std::vector<PayloadBlock> ProfileTable::payload(const std::string& id) const {
   const ProfileSlot& slot = find(id);
   return slot.running() ? slot.handle->payload() : slot.final_payload;

@@ -18,6 +18,7 @@
 #include "rpc/ports.h"
 #include "rpc/run_statistics.h"
 #include "rpc/sessions.h"
+#include "rpc/tls_rules.h"
 
 namespace engine {
 
@@ -134,6 +135,7 @@ struct ProfileSlot {
   StartOptions options;
   std::optional<Resolution> resolution;  ///< of the ports that the run being built needs
   PayloadCheckOptions payload_check;     ///< of the runs from the next start on
+  std::vector<TlsRule> tls;              ///< the same
   double started = 0;
   std::optional<double> draining;        ///< since when no flows are opened
   std::optional<double> clients_done;    ///< since when, in addition, no client flow is open
@@ -143,6 +145,7 @@ struct ProfileSlot {
   RunCounters final_counters;            ///< of the last finished run
   std::vector<LatencyBlock> final_latencies;
   std::vector<PayloadBlock> final_payload;
+  std::vector<TlsBlock> final_tls;
   RunStatistics statistics;
   FlowSamples flow_samples;
   bool has_latency = false;  ///< latency streams run along, and end with it
@@ -200,6 +203,8 @@ class ProfileTable {
   void hold(const std::string& id, uint64_t flows, double ramp_s);
   /// Of runs that start from now on, until the next upload. Only between upload and start.
   void set_payload_check(const std::string& id, const PayloadCheckOptions& check);
+  /// The same of TLS; `most` rules. Rules add up.
+  void add_tls(const std::string& id, TlsRule rule, size_t most);
   void clear(const std::string& id);
   /// Counts the server's epoch up; refused while anything is in a transient state.
   void advance_epoch();
@@ -232,6 +237,8 @@ class ProfileTable {
   std::vector<LatencyBlock> latencies(const std::string& id) const;
   /// What the payload check of its present run, or its last one, found; empty without one.
   std::vector<PayloadBlock> payload(const std::string& id) const;
+  /// What came of TLS in its present run, or its last one, by template; empty without it.
+  std::vector<TlsBlock> tls(const std::string& id) const;
 
  private:
   ProfileSlot& slot(const std::string& id);

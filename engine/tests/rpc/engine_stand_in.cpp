@@ -217,6 +217,17 @@ class StandInRun final : public Run {
         opened(engine_, run()) * kBytesPerFlow;
     return templates;
   }
+  std::vector<TlsBlock> tls() const override {
+    engine_.on_call("tls");
+    std::vector<TlsBlock> templates(run().options.tls.size());
+    for (size_t t = 0; t < templates.size(); ++t) {
+      if (run().options.tls[t] == nullptr) continue;
+      templates[t].used = true;
+      templates[t].sides[index_of(Side::client)].full = opened(engine_, run());
+      templates[t].sides[index_of(Side::client)].alerts_sent[40] = 2;
+    }
+    return templates;
+  }
   std::vector<std::vector<tcp::Info>> watched_flows() const override {
     engine_.on_call("watched_flows");
     return engine_.watched_flows;

@@ -202,7 +202,7 @@ TEST_F(LargestRequestsTest, WhatReadersMayAskForOfALargeProfileIsAnswered) {
   EXPECT_EQ(start_error(), "");
   for (const char* method :
        {"get_counter_values", "stackcost_get_latency", "stackcost_get_payload_check",
-        "stackcost_get_schedule", "stackcost_get_notices", "get_flow_info"})
+        "stackcost_get_tls", "stackcost_get_schedule", "stackcost_get_notices", "get_flow_info"})
     result(method, {{"profile_id", "_"}});
   for (const char* method : {"get_counter_desc", "get_tg_names"})
     result(method, {{"profile_id", "_"}, {"initialized", false}});
