@@ -60,7 +60,10 @@ bool ProfileTable::upload(const std::string& id, const std::string& fragment, bo
   ProfileSlot& slot = this->slot(id);
   if (!at_rest(slot)) throw invalid_state(slot.state, kAtRest);
   if (first) {
-    if (slot.state == ProfileState::loaded && !md5.empty() && md5 == slot.md5) return true;
+    if (slot.state == ProfileState::loaded && !md5.empty() && md5 == slot.md5) {
+      slot.tls.clear();  // as by an upload
+      return true;
+    }
     slot.upload.begin();
     slot.upload_md5 = md5;
     if (slot.state == ProfileState::loaded) set_state(id, slot, ProfileState::idle);

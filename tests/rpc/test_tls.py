@@ -1,0 +1,84 @@
+"""TLS of both ends of the engine's in-memory wire, as the RPC methods tell of it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.trex.client import TrexClient
+from stackcost.trex.generator import Generator
+from tests.trex.conftest import PROFILES, client_of
+
+PATIENCE_S = 60.0
+LENGTH = 20_000
+
+
+@pytest.fixture
+def client(engine: Generator) -> Iterator[TrexClient]:
+    with client_of(engine.config) as connected:
+        connected.connect()
+        connected.reset()
+        yield connected
+
+
+def run(client: TrexClient, profile: str, *tls: dict[str, Any]) -> int:
+    """One run to its end; the connections that were opened."""
+    client.load_profile(PROFILES / profile, {"response_bytes": LENGTH})
+    client.call("stackcost_set_payload_check", {"profile_id": "_", "enabled": True})
+    for rule in tls:
+        client.call("stackcost_set_tls", {"profile_id": "_", **rule})
+    client.start(100, 1)
+    client.wait_on_traffic(PATIENCE_S)
+    return int(client.stats()["traffic"]["client"]["tcps_connattempt"])
+
+
+def told(client: TrexClient) -> dict[str, Any]:
+    (template,) = client.call("stackcost_get_tls", {"profile_id": "_"})["templates"]
+    return dict(template)
+
+
+@pytest.mark.parametrize("profile", ["http_program.py", "http_keepalive.py"])
+def test_every_connection_is_encrypted_and_whole(client: TrexClient, profile: str) -> None:
+    opened = run(client, profile, {"version": "1.3", "group": "X25519"})
+    assert opened > 20
+    for side in ("client", "server"):
+        found = told(client)[side]
+        assert found["handshakes_full"] == opened
+        assert found["failed"] == found["truncated"] == 0
+        assert (
+            found["received_bytes"]
+            == told(client)["server" if side == "client" else "client"]["sent_bytes"]
+        )
+    (check,) = client.call("stackcost_get_payload_check", {"profile_id": "_"})["templates"]
+    assert check["client"]["compared_bytes"] == told(client)["client"]["received_bytes"]
+    assert check["client"]["mismatched_bytes"] == check["server"]["mismatched_bytes"] == 0
+    latency = client.call("stackcost_get_latency", {"profile_id": "_"})["templates"][0]
+    assert latency["tls_handshake"]["count"] == opened
+    assert latency["connect"]["sum"] < latency["tls_handshake"]["sum"]
+
+
+def test_later_connections_resume_by_ticket(client: TrexClient) -> None:
+    opened = run(client, "http_program.py", {"port": 80, "resumption": True})
+    assert told(client)["client"]["handshakes_resumed"] > 0.9 * opened
+
+
+def test_the_next_upload_has_no_tls(client: TrexClient) -> None:
+    run(client, "http_program.py", {})
+    run(client, "http_program.py")
+    assert client.call("stackcost_get_tls", {"profile_id": "_"}) == {"templates": []}
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ({"port": 444}, "no TCP template to port 444"),
+        ({"group": "P-999"}, "TLS groups 'P-999'"),
+        ({"cipher": "NULL-NOTHING"}, "TLS ciphers"),
+    ],
+)
+def test_what_cannot_be_is_told_at_the_start(
+    client: TrexClient, rule: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(StackcostError, match=why):
+        run(client, "http_program.py", rule)
