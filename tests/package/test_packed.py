@@ -108,7 +108,7 @@ def test_a_container_has_the_packages_that_the_doctor_asks_for() -> None:
 
 def test_what_a_run_needs_is_what_bootstrap_installs() -> None:
     """Or comes with it: build-essential brings gcc, development packages bring their libraries."""
-    brought = {"gcc", "libc6-dev", "util-linux", "libzmq5", "libpcap0.8"}
+    brought = {"gcc", "libc6-dev", "util-linux", "libzmq5", "libpcap0.8", "libssl3"}
     assert set(PACKAGES) - brought <= set(files.DEBIAN_PACKAGES.read_text().split())
 
 

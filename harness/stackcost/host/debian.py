@@ -28,7 +28,7 @@ PROGRAMS = {
     "curl": "curl",
 }
 # Libraries of astf-engine as a package has it; everything else is in the program itself.
-LIBRARIES = {"libzmq.so.5": "libzmq5", "libpcap.so.0.8": "libpcap0.8"}
+LIBRARIES = {"libzmq.so.5": "libzmq5", "libpcap.so.0.8": "libpcap0.8", "libssl.so.3": "libssl3"}
 # Headers, and the library, that BPF programs and C programs of the suite are made with.
 FILES = {
     "/usr/include/stdio.h": "libc6-dev",
