@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from typing_extensions import override
+
 from stackcost.duts.proxy import Proxy
 from stackcost.servers.envoy_program import CONFIGURATION, envoy_command, lacks_envoy
 
@@ -24,8 +26,8 @@ class EnvoyTcp(Proxy):
         """With a worker thread for each core."""
         return envoy_command(self.workers)
 
+    @override
     def write_files(self) -> None:
-        """Write its configuration."""
         (self.endpoint.folder / CONFIGURATION).write_text(self.configuration())
 
     def configuration(self) -> str:

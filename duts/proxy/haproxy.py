@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from typing_extensions import override
+
 from stackcost.duts.proxy import Proxy
 from stackcost.host.namespace import find_program
 from stackcost.servers.template import render_template
@@ -18,12 +20,12 @@ class HAProxyTcp(Proxy):
         """In the foreground, without a master process."""
         return [find_program("haproxy"), "-db", "-f", "haproxy.cfg"]
 
+    @override
     def write_files(self) -> None:
-        """Write its configuration."""
         (self.endpoint.folder / "haproxy.cfg").write_text(self.configuration())
 
+    @override
     def configuration(self) -> str:
-        """haproxy.cfg."""
         cpus = self.endpoint.cpus
         return render_template(
             TEMPLATE,

@@ -4,6 +4,8 @@ import re
 import resource
 from pathlib import Path
 
+from typing_extensions import override
+
 from stackcost.contracts.errors import StackcostError
 from stackcost.duts.proxy import Proxy
 from stackcost.host.debian import MODULES, install_command
@@ -20,16 +22,16 @@ class NginxTcp(Proxy):
 
     name = "dut/proxy_nginx"
 
+    @override
     def command(self) -> list[str]:
-        """In its folder."""
         return [find_build().path, "-p", ".", "-e", "stderr", "-c", "nginx.conf"]
 
+    @override
     def write_files(self) -> None:
-        """Write its configuration."""
         (self.endpoint.folder / "nginx.conf").write_text(self.configuration())
 
+    @override
     def configuration(self) -> str:
-        """nginx.conf."""
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         wanted = SIDES * self.settings.program.worker_connections
         return render_template(

@@ -8,6 +8,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from stackcost.contracts.http import HttpVersion
 from stackcost.servers.certificate import CERTIFICATE_FILE, KEY_FILE
 from stackcost.servers.file_server import ROOT, FileServer
@@ -27,8 +29,8 @@ class Caddy(FileServer):
         return "" if _file() else MISSING
 
     @classmethod
+    @override
     def lacks_version(cls, version: HttpVersion) -> str:
-        """Nothing."""
         return ""
 
     @classmethod

@@ -4,6 +4,8 @@ import json
 import re
 from typing import Any
 
+from typing_extensions import override
+
 from stackcost.contracts.http import HttpVersion
 from stackcost.servers.certificate import CERTIFICATE_FILE, KEY_FILE
 from stackcost.servers.envoy_program import CONFIGURATION, envoy_command, lacks_envoy
@@ -27,8 +29,8 @@ class Envoy(FileServer):
         return lacks_envoy()
 
     @classmethod
+    @override
     def lacks_version(cls, version: HttpVersion) -> str:
-        """Nothing."""
         return ""
 
     def program(self) -> list[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import psutil
+from typing_extensions import override
 
 from stackcost.contracts.addresses import CLIENT_NETWORK, LOAD_ADDRESS, SERVER_ADDRESS
 from stackcost.contracts.errors import StackcostError
@@ -40,8 +41,8 @@ class NginxInGvisor(Native, UserStack):
     native = NativeProgram("runsc", HERE, GO, (1, 26), ("gvisor.dev/gvisor",))
     platform: ClassVar[str] = "systrap"
 
+    @override
     def command(self) -> list[str]:
-        """In the foreground."""
         return [*self._runsc, "run", "--bundle", ".", CONTAINER]
 
     @property
@@ -72,8 +73,8 @@ class NginxInGvisor(Native, UserStack):
             execute(where.namespace, command.split())
         super().begin()
 
+    @override
     def requests_counted(self) -> int | None:
-        """None can be had."""
         return None
 
     def processes(self) -> dict[str, int]:

@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.http import HttpVersion
 from stackcost.contracts.server import ServerSettings
@@ -85,12 +87,12 @@ class HAProxyFarm(HttpFront):
         )
 
     @classmethod
+    @override
     def lacks_resumption(cls) -> str:
-        """Nothing."""
         return ""
 
+    @override
     def start_behind(self) -> None:
-        """The farm."""
         for backend in self._backends:
             backend.start()
 

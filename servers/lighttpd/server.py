@@ -8,6 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from stackcost.contracts.http import HttpVersion
 from stackcost.servers.file_server import FileServer
 from stackcost.servers.template import render_template
@@ -39,12 +41,12 @@ class LighttpdOpenSsl(FileServer):
         """HTTP/3, which lighttpd does not have; HTTP/2 is in every build since 1.4.56."""
         return "lighttpd has no HTTP/3" if version == "3" else ""
 
+    @override
     def program(self) -> list[str]:
-        """In the foreground."""
         return [str(PROGRAM), "-D", "-f", "lighttpd.conf"]
 
+    @override
     def configuration(self) -> dict[str, str]:
-        """lighttpd.conf."""
         settings, where = self.settings, self.endpoint
         text = render_template(
             HERE / "lighttpd.conf.j2",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from typing_extensions import override
 
 from stackcost.collect.blocked import BlockedTime
 from stackcost.contracts.collector import Collector
@@ -54,13 +55,13 @@ class NginxCache(HttpFront):
         self._limit: int | None = None
         self._unlimited = ""
 
+    @override
     def start_behind(self) -> None:
-        """Generator, then origin."""
         self._start_generator()
         self._origin.start()
 
+    @override
     def depends_on(self) -> dict[str, int]:
-        """Origin and generator."""
         found = {
             "origin": self._origin.process_id,
             "generator": self._generator.process_id,
@@ -73,8 +74,8 @@ class NginxCache(HttpFront):
         self._fill()
         self._limit_memory()
 
+    @override
     def command(self) -> list[str]:
-        """In its folder."""
         return [find_build().path, "-p", ".", "-e", "stderr", "-c", "nginx.conf"]
 
     def write_files(self) -> None:

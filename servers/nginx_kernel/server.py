@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import psutil
+from typing_extensions import override
 
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
@@ -86,8 +87,8 @@ class NginxKernel(Server):
         self._build = find_build()
 
     @classmethod
+    @override
     def make(cls, endpoint: Endpoint, settings: ServerSettings) -> Self:
-        """nginx for an experiment."""
         return cls(
             endpoint,
             response_bytes=None if settings.files else settings.response_bytes,
@@ -110,8 +111,8 @@ class NginxKernel(Server):
         return f"{build.version} is built without HTTP/{version} (nginx -V has no {module})"
 
     @classmethod
+    @override
     def lacks_resumption(cls) -> str:
-        """Nothing."""
         return ""
 
     def start(self) -> None:

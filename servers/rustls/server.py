@@ -5,6 +5,8 @@ The program is main.rs: tokio, hyper and tokio-rustls, as most servers in Rust a
 
 from pathlib import Path
 
+from typing_extensions import override
+
 from stackcost.contracts.http import HttpVersion
 from stackcost.host.native import CARGO, NativeProgram
 from stackcost.servers.file_server import ROOT, FileServer
@@ -28,8 +30,8 @@ class Rustls(Native, FileServer):
     )
 
     @classmethod
+    @override
     def lacks_version(cls, version: HttpVersion) -> str:
-        """HTTP/3."""
         return "hyper has no HTTP/3" if version == "3" else ""
 
     def program(self) -> list[str]:

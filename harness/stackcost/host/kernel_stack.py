@@ -4,6 +4,8 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from typing_extensions import override
+
 from stackcost.contracts.counts import Carrier, Usage
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.stack import KERNEL, Stack, When
@@ -15,13 +17,14 @@ class Kernel(Stack):
 
     name = KERNEL
 
+    @override
     def prepare(self) -> None:
-        """It is there."""
+        """The kernel's stack is there."""
 
+    @override
     def run(
         self, command: Sequence[str], cpus: Sequence[int] = (), **options: Any
     ) -> subprocess.Popen[Any]:
-        """As it is."""
         return run(self.placement.namespace, command, cpus or self.placement.cpus, **options)
 
     def prove(self, when: When, processes: Mapping[str, int]) -> None:
@@ -39,10 +42,11 @@ class Kernel(Stack):
             return f"the kernel has no listener of port {port}"
         return Usage(now=sum(int(row[1]) for row in rows), limit=sum(int(row[2]) for row in rows))
 
+    @override
     def explain(self, error: StackcostError) -> StackcostError:
-        """The program knows best."""
         return error
 
+    @override
     def release(self) -> None:
         """Nothing was made ready."""
 

@@ -3,6 +3,8 @@
 from abc import abstractmethod
 from typing import Any
 
+from typing_extensions import override
+
 from stackcost.contracts.errors import StackcostError
 from stackcost.servers.certificate import make_certificate
 from stackcost.servers.memory_files import with_memory_files
@@ -57,6 +59,6 @@ class FileServer(HttpProgram):
         }
 
     @classmethod
+    @override
     def lacks_resumption(cls) -> str:
-        """Nothing."""
         return ""
