@@ -24,7 +24,7 @@ EXPERIMENT = load_experiment(COMPARE, quick=True).offering([1000.0])
 
 @dataclass
 class MadeUp:
-    """A session and its serving side. `carrier`: what is said of each trial."""
+    """A session and its server. `carrier`: what is said of each trial."""
 
     progress: Progress
     log: list[str] = field(default_factory=list)

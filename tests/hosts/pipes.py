@@ -22,9 +22,9 @@ from stackcost.contracts.wiring import TO_SERVER
 from stackcost.experiment.load_file import load_experiment
 from stackcost.hosts import agent
 from stackcost.serving.local import RunningServer
-from stackcost.serving.plan import ServingPlan
+from stackcost.serving.plan import ServerPlan
 from stackcost.serving.sampling import Interface
-from stackcost.session.server_session import serving_plan
+from stackcost.session.server_session import server_plan
 from stackcost.systems.registry import server_class
 from tests.campaign.made_up import COMPARE
 
@@ -134,8 +134,8 @@ class MadeUpServer(RunningServer):
 
 
 @cache
-def some_plan() -> ServingPlan:
-    return serving_plan(NginxKernel, load_experiment(COMPARE, quick=True))
+def some_plan() -> ServerPlan:
+    return server_plan(NginxKernel, load_experiment(COMPARE, quick=True))
 
 
 class Here:

@@ -1,4 +1,4 @@
-"""A serving side behind an agent: everything that a session asks, faults, and the end of a line."""
+"""A server behind an agent: everything that a session asks, faults, and the end of a line."""
 
 import dataclasses
 import errno

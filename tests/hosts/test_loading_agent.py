@@ -16,12 +16,12 @@ from stackcost.hosts.host import Host
 from stackcost.hosts.remote import remote_generator
 from stackcost.loading.group import GeneratorGroup, Member
 from stackcost.loading.local import RunningGenerator
-from stackcost.loading.plan import LoadingPlan
+from stackcost.loading.plan import GeneratorPlan
 from tests.hosts.pipes import Here
 from tests.loading.made_up import MadeUpGenerator
 
 LIMIT_S = 20.0
-PLAN = LoadingPlan(
+PLAN = GeneratorPlan(
     name="generator-2",
     number=1,
     wiring=THROUGH_ROUTER,
@@ -48,7 +48,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, side: MadeUpGenerator)
 
     @contextmanager
     def made_up(
-        plan: LoadingPlan, logs: Path, say: Callable[[str], None], host: dict[str, Any]
+        plan: GeneratorPlan, logs: Path, say: Callable[[str], None], host: dict[str, Any]
     ) -> Iterator[MadeUpGenerator]:
         assert host["a"]["machine"]["kernel"]
         made.log.append(plan)

@@ -14,7 +14,7 @@ from tests.analysis.trials import load_trial
 
 
 class FallenBack:
-    """A serving side whose stack says that it was not the one, and the session with it."""
+    """A server whose stack says that it was not the one, and the session with it."""
 
     def __init__(self) -> None:
         self.serving = self

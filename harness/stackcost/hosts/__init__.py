@@ -1,1 +1,1 @@
-"""Sides of a test bed on other hosts: an agent there, and a proxy here that speaks to it."""
+"""Servers and generators on other hosts: the agent there, and the proxies that call it."""

@@ -27,12 +27,12 @@ from stackcost.hosts.examine import examine
 from stackcost.hosts.host_sampler import HostSampler
 from stackcost.hosts.version import suite_version
 from stackcost.loading.local import RunningGenerator, local_generator
-from stackcost.loading.plan import LoadingPlan
+from stackcost.loading.plan import GeneratorPlan
 from stackcost.remote.answering import Replies, serve
 from stackcost.remote.proxy import called
 from stackcost.remote.types import decode_arguments
 from stackcost.serving.local import START_LIMIT_S, RunningServer, local_server
-from stackcost.serving.plan import ServingPlan
+from stackcost.serving.plan import ServerPlan
 from stackcost.systems.registry import server_class
 
 SILENCE_LIMIT_S = 30.0  # after which the controller counts as dead
@@ -50,7 +50,7 @@ class Agent:
         self.objects: dict[type, object] = {Agent: self}
 
     @called(limit_s=START_LIMIT_S, in_turn=True)
-    def open_server(self, server: str, plan: ServingPlan) -> IpVersion:
+    def open_server(self, server: str, plan: ServerPlan) -> IpVersion:
         """Make the bed and start the server; returns the IP version of its clients."""
         self._exit.enter_context(RunLock())
         kind, host = server_class(server), _described(plan.host)
@@ -61,7 +61,7 @@ class Agent:
         return running.ip_version
 
     @called(limit_s=START_LIMIT_S, in_turn=True)
-    def open_generator(self, plan: LoadingPlan) -> None:
+    def open_generator(self, plan: GeneratorPlan) -> None:
         """Make the bed of a generator, which its `begin` starts."""
         self._exit.enter_context(RunLock())
         made = local_generator(plan, self._folder, self._say, _described(plan.host))

@@ -8,7 +8,9 @@ from stackcost.contracts.counts import Clock
 EXCHANGES = 8
 
 
-def compare_clocks(there: Callable[[], float], here: Callable[[], float] = time.monotonic) -> Clock:
+def compare_clocks(
+    remote: Callable[[], float], local: Callable[[], float] = time.monotonic
+) -> Clock:
     """The offset by the exchange with the shortest round trip (as RFC 5905 section 8 has it).
 
     The other host answers with one reading, which stands for its time of receipt and of sending:
@@ -16,9 +18,9 @@ def compare_clocks(there: Callable[[], float], here: Callable[[], float] = time.
     """
     exchanges = []
     for _ in range(EXCHANGES):
-        asked = here()
-        answer = there()
-        answered = here()
+        asked = local()
+        answer = remote()
+        answered = local()
         exchanges.append((answered - asked, answer - (asked + answered) / 2))
     round_trip_s, offset_s = min(exchanges)
     return Clock(offset_s=offset_s, error_s=round_trip_s / 2)

@@ -20,10 +20,10 @@ from stackcost.hosts.clock import compare_clocks
 from stackcost.hosts.host import Host, finishing
 from stackcost.hosts.host_sampler import HostSampler
 from stackcost.loading.local import RunningGenerator
-from stackcost.loading.plan import LoadingPlan
+from stackcost.loading.plan import GeneratorPlan
 from stackcost.remote.proxy import Call, Proxy, call_of
 from stackcost.serving.local import SAMPLE_INTERVAL_S, RunningServer
-from stackcost.serving.plan import ServingPlan
+from stackcost.serving.plan import ServerPlan
 from stackcost.serving.sampling import Sampling
 
 
@@ -33,7 +33,7 @@ class RemoteServer(Proxy, RunningServer, of=RunningServer):
     `cpus`: cores of this host where the collectors of this process may run; empty: all.
     """
 
-    def __init__(self, host: Host, kind: type[Server], plan: ServingPlan, cpus: Sequence[int]):
+    def __init__(self, host: Host, kind: type[Server], plan: ServerPlan, cpus: Sequence[int]):
         self._remote = host
         self._cpus = cpus
         self._offset_s = 0.0
@@ -117,7 +117,7 @@ class _BothHosts:
 
 @contextmanager
 def remote_server(
-    host: Host, kind: type[Server], plan: ServingPlan, folder: Path, cpus: Sequence[int]
+    host: Host, kind: type[Server], plan: ServerPlan, folder: Path, cpus: Sequence[int]
 ) -> Iterator[RemoteServer]:
     """A server on a host; the agent undoes everything on exit.
 
@@ -128,7 +128,7 @@ def remote_server(
 
 
 @contextmanager
-def remote_generator(host: Host, plan: LoadingPlan, folder: Path) -> Iterator[RunningGenerator]:
+def remote_generator(host: Host, plan: GeneratorPlan, folder: Path) -> Iterator[RunningGenerator]:
     """A generator on a host; the agent undoes everything on exit.
 
     `folder` takes the logs from there. The agent drives the generator next to it, so TRex's RPC

@@ -1,1 +1,1 @@
-"""The loading side of a turn: the generators of ASTF profiles, and what they stand on."""
+"""The load of a turn: the generators of ASTF profiles, and what they stand on."""

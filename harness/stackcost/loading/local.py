@@ -12,7 +12,7 @@ from stackcost.contracts.profile_file import ProfileFile
 from stackcost.contracts.wiring import load_end
 from stackcost.host.namespace import spawner
 from stackcost.host.patience import patience
-from stackcost.loading.plan import LoadingPlan
+from stackcost.loading.plan import GeneratorPlan
 from stackcost.remote.proxy import called
 from stackcost.servers.probe import ask_as_load
 from stackcost.trex.astf_client import ONLY
@@ -163,7 +163,7 @@ class RunningGenerator:
 @contextmanager
 def generator_on(
     bed: LocalTestbed,
-    plan: LoadingPlan,
+    plan: GeneratorPlan,
     folder: Path,
     own_bed: bool = False,
     host: Mapping[str, Any] | None = None,
@@ -197,7 +197,7 @@ def generator_on(
 
 @contextmanager
 def local_generator(
-    plan: LoadingPlan,
+    plan: GeneratorPlan,
     folder: Path,
     say: Callable[[str], None],
     host: Mapping[str, Any] | None = None,
@@ -215,5 +215,5 @@ def local_generator(
         yield side
 
 
-def _part_of(plan: LoadingPlan) -> Part:
+def _part_of(plan: GeneratorPlan) -> Part:
     return Part("load", plan.interfaces, number=plan.number)

@@ -1,4 +1,4 @@
-"""What a loading side is to be, as data: it may be made in another process or on another host."""
+"""What a generator is to be, as data: it may be made in another process or on another host."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from stackcost.contracts.wiring import Wiring
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoadingPlan:
+class GeneratorPlan:
     """One generator and the bed that it stands on.
 
     `name`: of the generator, for messages and files. `number`: among several, from 0 on; the first

@@ -1,1 +1,1 @@
-"""The serving side of a turn: the system under test, what it stands on, and what reads it."""
+"""The server of a turn: the system under test, what it stands on, and what reads it."""

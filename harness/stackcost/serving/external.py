@@ -22,7 +22,7 @@ from stackcost.serving.local import (
     RunningServer,
     machine_collectors,
 )
-from stackcost.serving.plan import ServingPlan
+from stackcost.serving.plan import ServerPlan
 from stackcost.serving.sampling import Sampling
 
 NO_HOST = "nothing of stackcost runs on the device, so nothing is read there"
@@ -63,7 +63,7 @@ class Unread(Collector):
 class ExternalDevice(Proxy, RunningServer, of=RunningServer):
     """A device by its configuration. `cpus`: cores of this host for the collectors; empty: all."""
 
-    def __init__(self, kind: type[Server], plan: ServingPlan, cpus: Sequence[int]):
+    def __init__(self, kind: type[Server], plan: ServerPlan, cpus: Sequence[int]):
         self._settings = plan.settings
         self._cpus = cpus
         self.name = kind.name

@@ -40,7 +40,7 @@ from stackcost.host.open_files import open_files
 from stackcost.host.patience import patience
 from stackcost.host.steering import ReceiveWork
 from stackcost.remote.proxy import called
-from stackcost.serving.plan import ServingPlan
+from stackcost.serving.plan import ServerPlan
 from stackcost.serving.sampling import Interface, Sampling
 from stackcost.stacks import stack_of
 from stackcost.tuning import Tuning
@@ -251,7 +251,7 @@ class RunningServer:
 @contextmanager
 def local_server(
     kind: type[Server],
-    plan: ServingPlan,
+    plan: ServerPlan,
     folder: Path,
     say: Callable[[str], None],
     host: Mapping[str, Any] | None = None,
@@ -312,7 +312,7 @@ def local_server(
             stack.release()
 
 
-def cores_behind(plan: ServingPlan, wiring: Wiring) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def cores_behind(plan: ServerPlan, wiring: Wiring) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The cores of the system under test, and those of a server behind it (`dut.server_on`)."""
     if wiring.server is None:
         return plan.server_cpus, ()

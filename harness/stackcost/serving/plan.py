@@ -1,4 +1,4 @@
-"""What a serving side is to be, as data: it may be made in another process or on another host."""
+"""What a server is to be, as data: it may be made in another process or on another host."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from stackcost.contracts.server import ServerSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServingPlan:
+class ServerPlan:
     """Settings of a server and of the bed that it stands on.
 
     `settings`: of the server. `stack`: name of the network stack that its programs run on.

@@ -9,7 +9,7 @@ from stackcost.contracts.wiring import Wiring
 from stackcost.experiment.hosts import LoadSide
 from stackcost.experiment.schema import Experiment
 from stackcost.loading.division import divide_clients, networks_of, parts_of
-from stackcost.loading.plan import LoadingPlan
+from stackcost.loading.plan import GeneratorPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class PlannedGenerator:
         """Its name for people."""
         return f"{self.name} on {self.host}" if self.host else self.name
 
-    def plan(self, wiring: Wiring, patience: float) -> LoadingPlan:
-        """The same for its loading side. `wiring`: of the whole bed."""
-        return LoadingPlan(
+    def plan(self, wiring: Wiring, patience: float) -> GeneratorPlan:
+        """The same as data for the host that has it. `wiring`: of the whole bed."""
+        return GeneratorPlan(
             name=self.name,
             number=self.number,
             wiring=wiring,

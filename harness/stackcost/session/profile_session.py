@@ -18,7 +18,7 @@ from stackcost.loading.local import RunningGenerator
 from stackcost.session.progress import Progress
 from stackcost.session.server_session import ServerSession
 from stackcost.session.server_settings import tunables_of
-from stackcost.session.sides import both_sides
+from stackcost.session.sides import server_and_generator
 
 POLL_S = 0.1
 SETUP_S = 6.0  # until the first trial, on a machine of two cores; for the display of the time left
@@ -88,7 +88,7 @@ def open_profile_session(
     `folder` takes the configuration and logs of the server and the generator.
     `detail`: how detailed CPU time is measured.
     """
-    with both_sides(kind, experiment, folder, where, progress) as (serving, loading):
+    with server_and_generator(kind, experiment, folder, where, progress) as (serving, loading):
         request, workload = serving.probe_request(), experiment.workload
         length = (
             serving.response_length()

@@ -18,7 +18,7 @@ from stackcost.experiment.schema import Experiment
 from stackcost.host.patience import patience
 from stackcost.remote.proxy import Proxy
 from stackcost.serving.local import RunningServer, local_server
-from stackcost.serving.plan import ServingPlan
+from stackcost.serving.plan import ServerPlan
 from stackcost.serving.sampling import Sampling
 from stackcost.session.generators import gateways_of
 from stackcost.session.progress import Progress
@@ -121,23 +121,23 @@ def running_server(
     `folder` takes the configuration and logs of the server.
     """
     with patience(experiment.patience):  # TrexClient tells what the load will ask
-        plan = serving_plan(kind, experiment, wanted_hugepages)
+        plan = server_plan(kind, experiment, wanted_hugepages)
     with local_server(kind, plan, folder, lambda what: progress.say(f"{where}: {what}")) as side:
         yield side
 
 
-def serving_plan(
+def server_plan(
     kind: type[Server],
     experiment: Experiment,
     wanted_hugepages: int = hugepages.USUAL_COUNT,
     interfaces: tuple[str, ...] = (),
-) -> ServingPlan:
-    """What an experiment wants of the serving side, for a server of this kind.
+) -> ServerPlan:
+    """What an experiment wants of a server of this kind, and of its bed.
 
     `interfaces`: of its host, if the load is on another one.
     """
     cores, workload = experiment.cores, experiment.workload
-    return ServingPlan(
+    return ServerPlan(
         settings=server_settings(experiment, kind),
         stack=experiment.server.stack,
         load_cpus=tuple(cores.load),

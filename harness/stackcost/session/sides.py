@@ -1,4 +1,4 @@
-"""The sides of a turn: on this machine together, or some of them on other hosts."""
+"""The server and the generators of a turn: on this machine, or on other hosts."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
@@ -24,7 +24,7 @@ from stackcost.serving.external import ExternalDevice
 from stackcost.serving.local import RunningServer, local_server
 from stackcost.session.generators import PlannedGenerator, generators_of, with_macs
 from stackcost.session.progress import Progress
-from stackcost.session.server_session import running_server, serving_plan
+from stackcost.session.server_session import running_server, server_plan
 from stackcost.tuning import tier_of
 
 THIS_MACHINE = "this machine"
@@ -32,10 +32,10 @@ Opened = AbstractContextManager[RunningGenerator]
 
 
 @contextmanager
-def both_sides(
+def server_and_generator(
     kind: type[Server], experiment: Experiment, folder: Path, where: str, progress: Progress
 ) -> Iterator[tuple[RunningServer, RunningGenerator]]:
-    """The serving side with a healthy server, and the loading side before it begins.
+    """A healthy server, and the generator before it begins; several generators are a group.
 
     All is undone on exit. `folder` is made for the configuration and logs of all programs.
     """
@@ -79,7 +79,7 @@ def _over_hosts(
     assert experiment.bed is not None
     server = experiment.bed.server
     pages = 0 if kind.kernel_stack else hugepages.USUAL_COUNT
-    plan = serving_plan(kind, experiment, pages, experiment.server_interfaces)
+    plan = server_plan(kind, experiment, pages, experiment.server_interfaces)
     wiring = kind.wiring_for(plan.settings)
 
     def on_its_host(each: PlannedGenerator) -> Opened:
@@ -113,7 +113,7 @@ def _over_hosts(
 def _as_one(
     planned: list[PlannedGenerator], make: Callable[[PlannedGenerator], Opened]
 ) -> Iterator[tuple[RunningGenerator, list[RunningGenerator]]]:
-    """The generators as one loading side, and each of them."""
+    """The generators as one, and each of them."""
     with ExitStack() as opened:
         sides = [opened.enter_context(make(each)) for each in planned]
         if len(sides) == 1:
