@@ -3,14 +3,15 @@
 import json
 from contextlib import suppress
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
+from stackcost.analysis.ceiling.controller import Bounds, SearchResult
 from stackcost.analysis.ceiling.settings import settings_for
 from stackcost.contracts.errors import StackcostError
 from stackcost.device.standard import events_for, experiment_of
 from stackcost.experiment.matrix import variants
+from stackcost.search.steps import Searched
 from stackcost.search.turns import CeilingPlan, turns_of
 from stackcost.session.generators import generators_of
 
@@ -70,8 +71,8 @@ def test_a_search_over_hosts_has_no_wire_beside_it(bed: Path, there: bool) -> No
     alone = experiment.model_copy(update={"servers": experiment.servers[:1]})
     settings = settings_for("connections", quick=True)
     feed = turns_of(CeilingPlan(tuple(variants(alone)), {"connections": settings}, 1))
-    found = SimpleNamespace(bounds=dict.fromkeys(settings.goals, SimpleNamespace(upper=9.0)))
+    bounds = dict.fromkeys(settings.goals, Bounds(upper=9.0))
     kinds = [next(feed).kind.name]
     with suppress(StopIteration):
-        kinds.append(feed.send((found, 9.0)).kind.name)
+        kinds.append(feed.send(Searched(SearchResult(bounds), 9.0, [], False)).kind.name)
     assert kinds == (["dut/nftables"] if there else ["dut/nftables", "dut/wire"])

@@ -3,11 +3,10 @@
 import re
 from collections.abc import Sequence
 from contextlib import closing
-from typing import Any
 
 from stackcost.campaign.repeats import Repeats
 from stackcost.campaign.storing import check_carrier, storing
-from stackcost.campaign.turn import Feed, PlannedTrial, Turn
+from stackcost.campaign.turn import Feed, PlannedTrial, PlannedTrials, Result, Session, Turn
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import SearchStep
 from stackcost.contracts.trial import Trial
@@ -41,44 +40,44 @@ class Campaign:
         self._repeats = Repeats()
         self._passed_s = 0.0
 
-    def run(self, feed: Feed[Any]) -> None:
+    def run(self, feed: Feed[None]) -> None:
         """Run all turns of a feed, and send it the result of each turn."""
-        result: Any = None
         with closing(feed):
-            while True:
-                try:
-                    turn = feed.send(result)
-                except StopIteration:
-                    return
-                result = self.take(turn)
+            try:
+                turn = next(feed)
+                while True:
+                    turn = feed.send(self.take(turn))
+            except StopIteration:
+                return
 
-    def take(self, turn: Turn) -> Any:
+    def take(self, turn: Turn[Session, Result]) -> Result:
         """Run one turn and return its result; an error message begins with `turn.where`."""
         logs = self.folder.path / "logs" / re.sub(r"[^\w.-]", "-", turn.logs)
         arguments = turn.kind, turn.experiment, logs, turn.where, self._progress
         self._progress.expect(self._passed_s + turn.left_s)
-        result: Any = None
         try:
             with turn.open(*arguments) as session:
                 self._pass(turn.seconds)
                 self._record(turn, session)
                 with closing(turn.steps(session)) as steps:
-                    attempts: Any = None
-                    while True:
-                        try:
-                            step = steps.send(attempts)
-                        except StopIteration as end:
-                            result = end.value
-                            break
-                        attempts = self._make(session, step)
+                    return self._result_of(steps, session)
         except StackcostError as error:
             raise StackcostError(f"{turn.where}: {error.what}", error.hint) from error
-        return result
 
     def note_loads(self, loads: LoadsFound) -> None:
         """Record the rates that were computed from the shares of the plan."""
         self.manifest.loads_found = loads
         self.folder.write_manifest(self.manifest)
+
+    def _result_of(self, steps: PlannedTrials[Result], session: ServerSession) -> Result:
+        """Make the trials of a turn, and send each to its steps."""
+        try:
+            step = next(steps)
+            while True:
+                step = steps.send(self._make(session, step))
+        except StopIteration as end:
+            result: Result = end.value
+            return result
 
     def _make(self, session: ServerSession, step: PlannedTrial) -> list[Trial]:
         """Make a trial and its repeats; each gets its own number, and all are stored.
@@ -111,7 +110,7 @@ class Campaign:
             self.folder.set_aside(earlier, f"disturbed; repeated as trial {attempts[-1].number}")
         return attempts
 
-    def _record(self, turn: Turn, session: ServerSession) -> None:
+    def _record(self, turn: Turn[Session, Result], session: ServerSession) -> None:
         """Record the system's set-up in the manifest; it is the same in every round."""
         if not turn.system:
             return

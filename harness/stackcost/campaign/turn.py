@@ -7,12 +7,15 @@ Both receive the result of each item before they yield the next one, because a s
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from stackcost.contracts.server import Server
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.schema import Experiment
-from stackcost.session.profile_session import SETUP_S, open_profile_session
+from stackcost.session.profile_session import SETUP_S
+from stackcost.session.progress import Progress
+from stackcost.session.server_session import ServerSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +58,34 @@ PlannedTrials: TypeAlias = Generator[PlannedTrial, list[Trial], Result]
 """Yields a planned trial, and receives the list of its attempts, the last attempt at the end."""
 
 
+Session = TypeVar("Session", bound=ServerSession)
+Opened = TypeVar("Opened", bound=ServerSession, covariant=True)
+
+
+class Opens(Protocol[Opened]):
+    """Opens the session for the trials of a turn, such as `open_profile_session`."""
+
+    def __call__(
+        self,
+        kind: type[Server],
+        experiment: Experiment,
+        folder: Path,
+        where: str,
+        progress: Progress,
+        /,
+    ) -> AbstractContextManager[Opened]:
+        """The session. `folder`: for logs of programs. `where`: the turn's name, for messages."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class Turn(Generic[Session, Result]):
     """One system's turn on a fresh test bed: its trials, one after the other.
 
     `system`: its name in the manifest; empty if the manifest does not list it, as for a twin.
     `bed`: name of its test bed in the manifest, if that is not the system's name. `where`: the
     turn's name for people; messages begin with it. `logs`: name of the folder for the programs'
-    logs. `open`: opens the session for the trials, such as `open_profile_session`. `steps`: takes
-    the session and generates the planned trials; its return value is the result of the turn.
+    logs. `open`: opens the session for the trials. `steps`: takes the session and generates the
+    planned trials; its return value is the result of the turn.
     `seconds`: estimated time until the first trial. `left_s`: estimated time until the end of the
     run, this turn included.
     """
@@ -73,12 +95,18 @@ class Turn:
     experiment: Experiment
     where: str
     logs: str
-    steps: Callable[[Any], PlannedTrials[Any]]
-    open: Callable[..., AbstractContextManager[Any]] = open_profile_session
+    steps: Callable[[Session], PlannedTrials[Result]]
+    open: Opens[Session]
     bed: str = ""
     seconds: float = SETUP_S
     left_s: float = 0.0
 
+    def taken(self) -> "Feed[Result]":
+        """The turn as a part of a feed, which gets its result: `yield from turn.taken()`."""
+        result: Result = yield self
+        return result
 
-Feed: TypeAlias = Generator[Turn, Any, Result]
+
+# Each turn has a session and a result of its own kind, and so a feed has one of any.
+Feed: TypeAlias = Generator[Turn[Any, Any], Any, Result]
 """Yields turns, and receives the result of each turn."""

@@ -14,7 +14,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.experiment.schema import Experiment
 from stackcost.loads.event import Events
 from stackcost.loads.mix import Mix
-from stackcost.session.profile_session import SETUP_S, ProfileSession
+from stackcost.session.profile_session import SETUP_S, ProfileSession, open_profile_session
 from stackcost.store import RunFolder
 from stackcost.systems.registry import server_class, server_name
 
@@ -65,6 +65,7 @@ def turns_of(
             where=f"{event} of {name}",
             logs=event,
             steps=partial(_steps, name, event, settings, left_s - SETUP_S),
+            open=open_profile_session,
             left_s=left_s,
         )
 

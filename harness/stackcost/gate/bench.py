@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -13,7 +13,14 @@ from stackcost.analysis.readings import Readings
 from stackcost.campaign.campaign import Campaign
 from stackcost.campaign.identity import profile_hashes
 from stackcost.campaign.record import new_campaign
-from stackcost.campaign.turn import PlannedTrial, PlannedTrials, Purpose, Turn
+from stackcost.campaign.turn import (
+    Opens,
+    PlannedTrial,
+    PlannedTrials,
+    Purpose,
+    Result,
+    Turn,
+)
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
@@ -102,7 +109,7 @@ class LocalBench:
         self,
         target: Variant,
         campaign: Campaign,
-        open_session: Callable[..., AbstractContextManager[Any]] = open_profile_session,
+        open_session: Opens[ProfileSession] = open_profile_session,
     ):
         self._target = target
         self._campaign = campaign
@@ -134,7 +141,7 @@ class LocalBench:
         The best rate need not be the last one: far above its ceiling a server spends its time on
         connections that fail.
         """
-        most: float = self._take("search for the load", self._rising)
+        most = self._take("search for the load", self._rising)
         return round(LOAD * most, -2)
 
     def measure(self, offered_cps: float) -> GateTrial:
@@ -147,7 +154,7 @@ class LocalBench:
             self._measured.append(stored.number)
             return found
 
-        found: GateTrial = self._take(f"round {number}", steps, _seconds_of_trial(sustain_s))
+        found = self._take(f"round {number}", steps, _seconds_of_trial(sustain_s))
         self._found.append(found)
         self._lengths.append(sustain_s)
         return found
@@ -158,8 +165,11 @@ class LocalBench:
             self._campaign.folder.set_aside([self._measured[at]], reason)
 
     def _take(
-        self, what: str, steps: Callable[[ProfileSession], PlannedTrials[Any]], seconds: float = 0.0
-    ) -> Any:
+        self,
+        what: str,
+        steps: Callable[[ProfileSession], PlannedTrials[Result]],
+        seconds: float = 0.0,
+    ) -> Result:
         """Run a turn of the system and return its result. `seconds`: duration of its trials."""
         name = self._target.name
         turn = Turn(

@@ -61,8 +61,7 @@ class SearchBench(LocalBench):
             return GateTrial.of_search(found.throughput, "" if found.interval else UNSURE)
 
         seconds = seconds_left(SEARCH, (), Steps("connections").trial_s)
-        searched: GateTrial = self._take(f"search {self._searches}", steps, seconds)
-        return searched
+        return self._take(f"search {self._searches}", steps, seconds)
 
     def set_aside(self, reasons: Mapping[int, str]) -> None:
         """Nothing: the answer about a search says what disturbed it."""

@@ -1,16 +1,16 @@
 """Finds the highest number of open connections at which the latency stays below a limit."""
 
 import math
-from collections.abc import Callable, Generator
-from typing import Any
+from collections.abc import Callable
 
 from stackcost.analysis.ceiling.ramp import rising
+from stackcost.campaign.turn import PlannedTrials
 from stackcost.experiment.http_schema import Concurrency
 
 
 def find_concurrency(
-    limit: Concurrency, holds: Callable[[int], Generator[Any, Any, bool]]
-) -> Generator[Any, Any, int]:
+    limit: Concurrency, holds: Callable[[int], PlannedTrials[bool]]
+) -> PlannedTrials[int]:
     """The highest number of connections for which `holds` returns True; 1 if there is none.
 
     The number is doubled from the first one while `holds` is true, or else halved until it is.

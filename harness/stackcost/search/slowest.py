@@ -7,9 +7,9 @@ these hold. A second says too little: at 78 % of what one-second trials held, a 
 Last, the highest load of the run is tried by itself, and made lower until it is held.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from stackcost.analysis.ceiling.controller import SearchResult
 from stackcost.analysis.ceiling.settings import Goal, SearchSettings
@@ -61,7 +61,7 @@ def lowest_ceilings(systems: Sequence[Variant], after_s: float) -> Feed[dict[str
         settings = narrowed(as_long_as(system.experiment.load.sustain_s), found)
         seconds = expected_seconds(settings) + _check_seconds(settings)
         still_s = after_s + (len(systems) - at - 1) * seconds
-        held, why_none = yield Turn(
+        turn = Turn(
             system=system.name,
             kind=server_class(system.server),
             experiment=system.experiment,
@@ -71,6 +71,7 @@ def lowest_ceilings(systems: Sequence[Variant], after_s: float) -> Feed[dict[str
             open=partial(open_profile_session, detail=DETAIL),
             left_s=seconds + still_s,
         )
+        held, why_none = yield from turn.taken()
         if held is None:
             raise StackcostError(
                 f"no loads by load.offered_shares: {why_none}",
@@ -107,8 +108,8 @@ def highest_held_load(settings: SearchSettings, outcome: SearchResult) -> float 
 def checked(
     ceiling: float,
     highest_of: Callable[[float], float],
-    holds: Callable[[float], Generator[Any, Any, bool]],
-) -> Generator[Any, Any, Held]:
+    holds: Callable[[float], PlannedTrials[bool]],
+) -> PlannedTrials[Held]:
     """Try the highest load of a run by itself; lower the ceiling until it is held.
 
     It ends after `TRIES`, so the last ceiling may be one whose highest load was not tried.

@@ -108,19 +108,20 @@ def turns_of(plan: CeilingPlan) -> Feed[None]:
             open=partial(open_profile_session, detail=DETAIL),
             left_s=search_s + twin_s + after_s,
         )
-        outcome, highest, *_ = yield turn
+        found = yield from turn.taken()
         if twin_s:
-            not_held = outcome.bounds[settings.goals[0]].upper or highest
+            not_held = found.outcome.bounds[settings.goals[0]].upper or found.highest
             twin = _twin_of(target)
-            yield replace(
-                turn,
+            yield Turn(
                 system="",
                 kind=server_class(twin),
+                experiment=target.experiment,
                 where=f"{turn.where} (twin)",
                 logs=f"{key.round}-{target.name}-{key.of}-{twin}",
                 steps=partial(
                     _twin_steps, key=key, settings=settings, load=not_held, after_s=after_s
                 ),
+                open=turn.open,
                 left_s=twin_s + after_s,
             )
 

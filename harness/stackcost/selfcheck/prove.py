@@ -50,7 +50,7 @@ def prove_known(rounds: int = 1, quick: bool = False) -> list[Row]:
         tempfile.TemporaryDirectory(prefix="stackcost-") as folder,
         new_campaign(Path(folder), "proof", [], Console(quiet=True), experiment=plan) as campaign,
     ):
-        rows: list[Row] = campaign.take(turn)
+        rows = campaign.take(turn)
     if campaign.manifest.state == "interrupted":
         raise KeyboardInterrupt
     return rows
