@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from stackcost.analysis.ceiling.controller import TrialLoss, search
+from stackcost.analysis.ceiling.controller import TrialLoss, replayed
 from stackcost.analysis.ceiling.settings import SearchSettings
 
 FIRST_GUESS = 10.0  # times the first load; used before any trial has lost something
@@ -19,19 +19,15 @@ def seconds_left(
     `so_far`: load and loss of each trial in order.
     """
     ceiling = _guess(settings, so_far)
-    known = iter(so_far)
     left = 0.0
 
-    def measure(load: float, duration: float) -> TrialLoss:
+    def guessed(load: float, duration: float) -> TrialLoss:
         nonlocal left
-        trial = next(known, None)
-        if trial is not None:
-            return trial[1]
         left += seconds_of(load, duration)
         intended = max(1, round(load * duration))
         return TrialLoss(intended, max(0, round(intended * (1 - ceiling / load))))
 
-    search(settings, measure)
+    replayed(settings, so_far, guessed)
     return left
 
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from stackcost.analysis.ceiling.controller import OutOfTrials, SearchResult, TrialLoss, search
+from stackcost.analysis.ceiling.controller import OutOfTrials, SearchResult, TrialLoss, replayed
 from stackcost.analysis.ceiling.settings import SearchSettings
 from stackcost.analysis.ceiling.stopped import first_without_any
 from stackcost.analysis.ceiling.stored import SearchKey, decisive, trial_loss
@@ -81,19 +81,13 @@ def next_trial(
 ) -> tuple[SearchResult, tuple[float, float] | None]:
     """The result after these loads and losses, and the next load and duration.
 
-    The next load is None at the end of the search. MLRsearch calls a function for each trial and
-    does not return in between, so the search is replayed from its beginning. It is deterministic,
-    and takes milliseconds.
+    The next load is None at the end of the search.
     """
-    known = iter(so_far)
     wanted: list[tuple[float, float]] = []
 
-    def measure(load: float, duration: float) -> TrialLoss:
-        trial = next(known, None)
-        if trial is None:
-            wanted.append((load, duration))
-            raise OutOfTrials
-        return trial[1]
+    def ask(load: float, duration: float) -> TrialLoss:
+        wanted.append((load, duration))
+        raise OutOfTrials
 
-    outcome = search(settings, measure)
+    outcome = replayed(settings, so_far, ask)
     return outcome, wanted[0] if wanted else None

@@ -6,15 +6,13 @@ that was cut short it gives the bounds found until then.
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from math import isclose
 from typing import NamedTuple
 
 from stackcost.analysis.ceiling.controller import (
     HOPELESS,
-    OutOfTrials,
     SearchResult,
     TrialLoss,
-    search,
+    replayed,
 )
 from stackcost.analysis.ceiling.settings import SearchSettings
 from stackcost.contracts.load import CeilingKind, Loss, SearchStep
@@ -96,15 +94,11 @@ def attempts_of(trials: Iterable[Trial]) -> list[list[Trial]]:
 
 def search_again(trials: Iterable[Trial], settings: SearchSettings) -> SearchResult:
     """The outcome of one search from its stored trials, up to the first that is missing."""
-    left = iter(attempts_of(trials))
-
-    def measure(load: float, _duration: float) -> TrialLoss:
-        attempts = next(left, None)
-        if attempts is None or not isclose(step_of(attempts[0]).load, load):
-            raise OutOfTrials
-        return trial_loss(decisive(attempts))
-
-    return search(settings, measure)
+    known = [
+        (step_of(attempts[0]).load, trial_loss(decisive(attempts)))
+        for attempts in attempts_of(trials)
+    ]
+    return replayed(settings, known)
 
 
 def by_search(trials: Iterable[Trial]) -> dict[SearchKey, list[Trial]]:
