@@ -232,7 +232,7 @@ def _keys(section: dict[str, Any], schema: dict[str, Any], path: str) -> str:
 
 def _default(default: Any) -> str:
     """The default as it is written in the file; empty if it only means that the key is left out."""
-    if default in (None, [], "."):
+    if default in (None, [], {}, "."):
         return ""
     if isinstance(default, list):
         return ", ".join(map(_default, default))
@@ -252,6 +252,8 @@ def _form(value: dict[str, Any]) -> str:
         return "a path that ends with `.py`"
     if value.get("type") == "array":
         return f"list of: {_form(value['items'])}"
+    if value.get("type") == "object":
+        return f"names with: {_form(value['additionalProperties'])}"
     return _scalar(value)
 
 

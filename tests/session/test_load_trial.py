@@ -34,6 +34,9 @@ class Beginning:
     def begin_trial(self) -> None:
         """Nothing was read before."""
 
+    def trial_samples(self) -> list[Any]:
+        return []
+
     def read_often(self, names: Any, interval_s: float) -> None:
         """Nothing is read."""
 

@@ -32,7 +32,10 @@ class Readings:
         self.trial = trial
         self._found: dict[Hashable, Any] = {}
         self._metrics = _by_series(trial.samples)
-        self.phases, self.warm_up_s = after_warm_up(trial.phases, self.samples("trex.counter"))
+        self.phases, self.warm_up_s = dict(trial.phases), None
+        if "unsteady" in trial.traffic.doubts:  # so a steady rate was asked for
+            counters = self.samples("trex.counter")
+            self.phases, self.warm_up_s = after_warm_up(trial.phases, counters)
 
     def once(self, key: Hashable, find: Callable[[], Found]) -> Found:
         """What `find` returns, kept under `key`: many figures of a trial rest on the same one."""

@@ -32,9 +32,12 @@ def experiment_hash(experiment: Experiment) -> str:
 
 
 def profile_hashes(experiment: Experiment) -> dict[str, str]:
-    """SHA-256 by path of the existing files: profiles, and servers and collectors of one's own."""
+    """SHA-256 by path of the existing files: profiles, and what is in files of one's own."""
     own = [server for server in experiment.servers if server.endswith(SUFFIX)]
-    own += experiment.collectors
+    own += [
+        *experiment.collectors,
+        *([experiment.load.offered_by] if experiment.load.offered_by else []),
+    ]
     paths = [experiment.load.profile, experiment.memory.profile, *map(Path, own)]
     return {str(path): _hash(path.read_bytes()) for path in paths if path.is_file()}
 

@@ -41,18 +41,18 @@ def _each_once(values: list[object]) -> list[object]:
     return values
 
 
-def _collector_file(name: str, info: ValidationInfo) -> str:
-    """The path of a collector's file, relative to the experiment file."""
+def _own_file(name: str, info: ValidationInfo) -> str:
+    """The path of a file with a class of the user's own, relative to the experiment file."""
     if not name.endswith(registry.SUFFIX):
-        raise ValueError(f"a collector is a Python file, whose name ends with {registry.SUFFIX}")
+        raise ValueError(f"it is a Python file, whose name ends with {registry.SUFFIX}")
     return _absolute(name, registry.SUFFIX, info)
 
 
 TierName = Annotated[str, AfterValidator(_known_tier)]
 Once = AfterValidator(_each_once)
-CollectorFile = Annotated[
+OwnFile = Annotated[
     str,
-    AfterValidator(_collector_file),
+    AfterValidator(_own_file),
     WithJsonSchema({"type": "string", "pattern": f"\\{registry.SUFFIX}$"}),
 ]
 SERVER_SCHEMA = {

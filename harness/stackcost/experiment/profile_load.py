@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from stackcost.contracts.load import FlowState
-from stackcost.experiment.entries import Once
+from stackcost.experiment.entries import Once, OwnFile
 from stackcost.experiment.section import Rate, Seconds, Section
 
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -31,11 +31,19 @@ class LoadPart(Section):
     )
     sustain_s: Seconds = Field(description="length of the measured window")
     drain_s: Seconds = Field(description="longest wait for the end of the last connections")
+    offered_by: OwnFile | None = Field(
+        default=None,
+        description="a kind of load of your own, which offers these rates in its own way: its "
+        "Python file, relative to this file",
+    )
+    settings: dict[str, float] = Field(default={}, description="settings of that kind of load")
 
     @model_validator(mode="after")
     def _has_some(self) -> "LoadPart":
         if self.offered_cps and self.offered_shares:
             raise ValueError("it has both offered_cps and offered_shares; set one of them to []")
+        if self.settings and not self.offered_by:
+            raise ValueError("settings are of a kind of load of your own: offered_by")
         if self.profile != NO_PROFILE and not (self.offered_cps or self.offered_shares):
             raise ValueError("a profile needs at least one rate: offered_cps or offered_shares")
         return self

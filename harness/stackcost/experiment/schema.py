@@ -14,7 +14,7 @@ from stackcost.contracts.http import Certificate
 from stackcost.contracts.program_settings import HaproxySettings, ProgramSettings
 from stackcost.contracts.stack import KERNEL
 from stackcost.contracts.system_names import cores_part, length_part, rules_part, workers_part
-from stackcost.experiment.entries import CollectorFile, Once, ServerName, TierName
+from stackcost.experiment.entries import Once, OwnFile, ServerName, TierName
 from stackcost.experiment.hosts import MOST, Bed, GeneratorPart, HostName, SshHost
 from stackcost.experiment.http_schema import HttpLoad
 from stackcost.experiment.profile_load import NO_LOAD, NO_MEMORY, LoadPart, MemoryPart
@@ -212,7 +212,7 @@ class Experiment(Section):
         description="price of one core for one hour, in any currency; the report then says what a "
         "million connections cost",
     )
-    collectors: Annotated[list[CollectorFile], Once] = Field(
+    collectors: Annotated[list[OwnFile], Once] = Field(
         default=[],
         description="collectors of your own, which read more of the server's machine and bring "
         "their figures with them: their Python files, relative to this file",

@@ -12,8 +12,7 @@ from stackcost.experiment.profile_load import LoadPart
 from stackcost.experiment.schema import Experiment
 from stackcost.host.patience import patient
 from stackcost.loads.kind import LoadKind
-from stackcost.session.limits import refused_since
-from stackcost.session.path import count_frames, frames_since
+from stackcost.loads.reading import reading
 from stackcost.session.profile_session import ProfileSession
 
 # The load continues for this long after the sustain window, so that the end of the window is read
@@ -62,36 +61,30 @@ def offer_load(session: ProfileSession, trial: Trial, part: LoadPart) -> None:
     load = trial.load_as(ConstantLoad)
     assert load is not None, "the trial is of another kind of load"
     served = session.serving.requests_served()
-    refused = session.serving.refusals()
-    frames = count_frames(session)
-    session.begin_trial()
-    session.sampler.read_often(OFTEN, SLICE_S)
     whole_s = part.warm_up_s + part.sustain_s + patient(OVERHANG_S)
-    session.loading.start(mult=load.offered_cps, duration=whole_s)
-    end = time.monotonic() + whole_s
-    try:
-        began = session.read_edge()
-        session.warm_up(began + part.warm_up_s)
-        first = session.read_edge()
-        trial.phases["warm-up"] = Window(began, first)
-        begun, before = _begun(session), read_latency(session.loading)
-        session.progress.pause(part.sustain_s)
-        last = session.read_edge()
-        trial.phases["sustain"] = Window(first, last)
-        load.begun, after = _begun(session) - begun, read_latency(session.loading)
-        load.latency = latency_between(before, after)
-        session.look("during")
-        load.limits = session.serving.limits(session.experiment.workload.port)
-        load.overrun_s = max(0.0, time.monotonic() - end)
-        load.cut_flows = session.end_traffic(end + part.drain_s - time.monotonic())
-        trial.phases["drain"] = Window(last, session.read_edge())
-        session.read_generator(load)
-        load.frames = frames_since(session, frames)
-        load.limits.refused = refused_since(session, refused)
-        load.server_requests = _difference(session.serving.requests_served(), served)
-    finally:
-        session.sampler.read_often((), math.inf)
-        trial.samples = session.trial_samples()
+    with reading(session, trial, load):
+        session.sampler.read_often(OFTEN, SLICE_S)
+        session.loading.start(mult=load.offered_cps, duration=whole_s)
+        end = time.monotonic() + whole_s
+        try:
+            began = session.read_edge()
+            session.warm_up(began + part.warm_up_s)
+            first = session.read_edge()
+            trial.phases["warm-up"] = Window(began, first)
+            begun, before = _begun(session), read_latency(session.loading)
+            session.progress.pause(part.sustain_s)
+            last = session.read_edge()
+            trial.phases["sustain"] = Window(first, last)
+            load.begun, after = _begun(session) - begun, read_latency(session.loading)
+            load.latency = latency_between(before, after)
+            session.look("during")
+            load.limits = session.serving.limits(session.experiment.workload.port)
+            load.overrun_s = max(0.0, time.monotonic() - end)
+            load.cut_flows = session.end_traffic(end + part.drain_s - time.monotonic())
+            trial.phases["drain"] = Window(last, session.read_edge())
+        finally:
+            session.sampler.read_often((), math.inf)
+    load.server_requests = _difference(session.serving.requests_served(), served)
 
 
 def _begun(session: ProfileSession) -> int:

@@ -11,8 +11,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.files import PROFILES
 from stackcost.loads.kind import LoadKind
-from stackcost.session.limits import refused_since
-from stackcost.session.path import count_frames, frames_since
+from stackcost.loads.reading import reading
 from stackcost.session.profile_session import ProfileSession
 from stackcost.session.server_settings import prefixes_of
 from stackcost.trex.astf_client import ONLY
@@ -50,8 +49,6 @@ def run_mix(session: ProfileSession, trial: Trial, settings: EventSettings) -> N
     assert load is not None, "the trial is of another kind of load"
     client, groups, length = session.loading, Groups(session.loading, ONLY), settings.mix_step_s
     client.load_profile(PROFILE, prefixes_of(session.serving.ip_version) | {"cps": 1})
-    frames, refused = count_frames(session), session.serving.refusals()
-    session.begin_trial()
     samples: list[Sample] = []
 
     def edge() -> float:
@@ -68,22 +65,20 @@ def run_mix(session: ProfileSession, trial: Trial, settings: EventSettings) -> N
 
     began = time.monotonic()
     try:
-        rising = settings.mix_loads
-        client.start(mult=rising[0], duration=2 * length * len(rising) + SPARE_S)
-        for number, flows_per_second in enumerate(rising):
-            if number:
-                client.update(flows_per_second)
-            watch(flows_per_second)
-        load.limits = session.serving.limits(session.experiment.workload.port)
-        client.stop()
-        session.serving.reset()  # an overload may have filled its table for minutes
-        half = half_of(steps_of(load, samples))
-        client.start(mult=half, duration=length + SPARE_S)
-        watch(half)
-        load.cut_flows = session.end_traffic(SPARE_S + LAST_FLOWS_S)
-        load.limits.refused = refused_since(session, refused)
-        trial.phases["event"] = Window(began, session.read_edge())
-        session.read_generator(load)
-        load.frames = frames_since(session, frames)
+        with reading(session, trial, load):
+            rising = settings.mix_loads
+            client.start(mult=rising[0], duration=2 * length * len(rising) + SPARE_S)
+            for number, flows_per_second in enumerate(rising):
+                if number:
+                    client.update(flows_per_second)
+                watch(flows_per_second)
+            load.limits = session.serving.limits(session.experiment.workload.port)
+            client.stop()
+            session.serving.reset()  # an overload may have filled its table for minutes
+            half = half_of(steps_of(load, samples))
+            client.start(mult=half, duration=length + SPARE_S)
+            watch(half)
+            load.cut_flows = session.end_traffic(SPARE_S + LAST_FLOWS_S)
+            trial.phases["event"] = Window(began, session.read_edge())
     finally:
-        trial.samples = session.trial_samples() + samples
+        trial.samples += samples

@@ -7,11 +7,19 @@ from stackcost.loads.constant import Constant
 from stackcost.loads.held import Holds
 from stackcost.loads.http import Http
 from stackcost.loads.kind import LoadKind
+from stackcost.loads.own import own_kind
 
 # In the order of a turn: memory first, because server and kernel keep some of what a load took.
 KINDS: tuple[type[Holds] | type[Constant] | type[Http], ...] = (Holds, Constant, Http)
 
 
 def kinds_of(experiment: Experiment) -> list[LoadKind[Any, Any]]:
-    """The kinds of load, as this experiment offers them."""
-    return [kind(experiment) for kind in KINDS]
+    """The kinds of load, as this experiment offers them; one of its own in place of `Constant`.
+
+    StackcostError if the file of that has none.
+    """
+    own = experiment.load.offered_by
+    return [
+        own_kind(own)(experiment) if own and kind is Constant else kind(experiment)
+        for kind in KINDS
+    ]

@@ -14,6 +14,7 @@ from stackcost.contracts.load.event import DeviceEvent, EventTimes
 from stackcost.contracts.load.held import ESTABLISHED, FlowState, HeldFlows
 from stackcost.contracts.load.http import HttpClients
 from stackcost.contracts.load.mix import MixedLoad, MixStep
+from stackcost.contracts.load.own import OwnLoad
 from stackcost.contracts.load.profile import ProfileTraffic
 from stackcost.contracts.load.search import CeilingKind, Loss, SearchStep
 
@@ -30,6 +31,7 @@ __all__ = [
     "Loss",
     "MixStep",
     "MixedLoad",
+    "OwnLoad",
     "ProfileTraffic",
     "SearchStep",
     "Stored",
@@ -38,7 +40,7 @@ __all__ = [
 
 # The registry: a stored load is of one of these kinds.
 Stored: TypeAlias = Annotated[
-    ConstantLoad | HeldFlows | HttpClients | DeviceEvent | MixedLoad | SearchStep,
+    ConstantLoad | HeldFlows | HttpClients | DeviceEvent | MixedLoad | OwnLoad | SearchStep,
     Field(discriminator="kind"),
 ]
 
