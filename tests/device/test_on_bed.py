@@ -10,8 +10,8 @@ from stackcost.bed.network import existing_namespaces
 from stackcost.contracts.event_settings import EventSettings
 from stackcost.contracts.load import DeviceEvent, MixedLoad
 from stackcost.contracts.trial import Trial
-from stackcost.loads.event import run_event
-from stackcost.loads.mix import run_mix
+from stackcost.loads.event import Events
+from stackcost.loads.mix import Mix
 from stackcost.systems.registry import server_class
 from tests.duts.bed import EXPERIMENT, session_of
 
@@ -30,7 +30,7 @@ def test_flows_through_a_device_that_is_killed_end_by_themselves(tmp_path: Path)
     """Its links go with it, and the generator's ports, which are their other ends."""
     with session_of(Forwarding, tmp_path) as session:
         trial = Trial("dut/forwarding", 1, 1, DeviceEvent(event="killed", settings=SETTINGS))
-        run_event(session, trial)
+        Events().offer(session, trial)
         session.check_parts()
         assert "stackcost-dut" not in existing_namespaces()
     assert existing_namespaces() == []
@@ -48,9 +48,9 @@ def test_flows_through_a_device_that_is_killed_end_by_themselves(tmp_path: Path)
 def test_mixed_traffic_is_whole_and_a_cut_link_is_seen_by_all(tmp_path: Path) -> None:
     with session_of(Forwarding, tmp_path) as session:
         mixed = Trial("dut/forwarding", 1, 1, MixedLoad())
-        run_mix(session, mixed, SETTINGS)
+        Mix(SETTINGS).offer(session, mixed)
         cut = Trial("dut/forwarding", 2, 1, DeviceEvent(event="cut", settings=SETTINGS))
-        run_event(session, cut)
+        Events().offer(session, cut)
     assert existing_namespaces() == []
 
     assert mixed.load.limits is not None and mixed.load.limits.refused == {}

@@ -13,7 +13,7 @@ from stackcost.contracts.load import DeviceEvent
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import SERVER_NAMESPACE
 from stackcost.host.namespace import processes_inside
-from stackcost.loads.event import run_event
+from stackcost.loads.event import Events
 from stackcost.systems.registry import server_class
 from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, load_trial, session_of
 
@@ -34,7 +34,7 @@ def test_nginx_behind_a_nat_serves_every_connection_and_is_no_part_of_its_cost(
         assert not {master.pid, worker.pid} & set(session.here.processes.values())
         assert worker.cpu_affinity() == list(session.bed.cpus.load)
         cut = Trial("dut/nat44", 2, 1, DeviceEvent(event="cut", settings=SETTINGS))
-        run_event(session, cut)
+        Events().offer(session, cut)
     assert existing_namespaces() == []
 
     closed = seen.trial.traffic.completed

@@ -64,6 +64,12 @@ class Trial(StoredPart):
         found = [load for load in (self.load, self.traffic) if isinstance(load, kind)]
         return found[0] if found else None
 
+    def load_of(self, kind: type[Kind]) -> Kind:
+        """The same of a trial that must have a load of this kind."""
+        found = self.load_as(kind)
+        assert found is not None, f"trial {self.number} has no {kind.__name__}"
+        return found
+
     def as_planned(self, number: int) -> Self:
         """The same trial of the plan under another number; what is read in one is not in the other.
 

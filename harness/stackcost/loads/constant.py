@@ -58,8 +58,7 @@ def offer_load(session: ProfileSession, trial: Trial, part: LoadPart) -> None:
     `part` gives the loaded profile and the times. The trial is filled in while it runs, so that a
     trial that is cut short contains its data so far. Its load is a `ConstantLoad`.
     """
-    load = trial.load_as(ConstantLoad)
-    assert load is not None, "the trial is of another kind of load"
+    load = trial.load_of(ConstantLoad)
     served = session.serving.requests_served()
     whole_s = part.warm_up_s + part.sustain_s + patient(OVERHANG_S)
     with reading(session, trial, load):

@@ -37,61 +37,55 @@ class Events(LoadKind[ProfileSession, DeviceEvent]):
         return "traffic"
 
     def offer(self, session: ProfileSession, trial: Trial) -> None:
-        """See `run_event`."""
-        run_event(session, trial)
+        """Trigger the event of the trial's `DeviceEvent` under traffic, and fill in the trial.
 
-
-def run_event(session: ProfileSession, trial: Trial) -> None:
-    """Trigger the event of the trial's `DeviceEvent` under traffic, and fill in the trial.
-
-    An exhaustion trial ends when new connections have succeeded for a while after the flood.
-    """
-    load = trial.load_as(DeviceEvent)
-    assert load is not None, "the trial is of another kind of load"
-    event, settings = load.event, load.settings
-    client, tunables = session.loading, settings.tunables(event)
-    if session.serving.wiring.server:
-        tunables = {name: arguments | _http(session) for name, arguments in tunables.items()}
-    prefixes = prefixes_of(session.serving.ip_version)
-    groups, latency = Groups(client, *tunables), Latency(client, "probe")
-    seconds = settings.length(event)
-    for name, arguments in tunables.items():
-        client.load_profile(PROFILE, prefixes | arguments, name)
-    frames, refused = count_frames(session), session.serving.refusals()
-    session.begin_trial()
-    of_groups: list[Sample] = []
-    unanswered: list[tuple[float, float]] = []
-    for name in tunables:
-        client.start(mult=1, duration=seconds, profile=name)
-    began = time.monotonic()
-    load.course = course = EventTimes(
-        began,
-        answer_bytes=tunables["established"].get("response_bytes", MESSAGE_BYTES),
-        dead_timeout_s=session.serving.dead_timeout_s(),
-    )
-    try:
-        while time.monotonic() < began + seconds:
-            due = time.monotonic() > began + settings.cut_at
-            if event in BREAKS and due and course.cut is None:
-                course.cut = time.monotonic()
-                BREAKS[event](session.serving)
-            now, read = session.read_edge(), groups.read()
-            of_groups += read + latency.read()
-            unanswered.append((now - began, _unanswered(read)))
-            if event in EXHAUSTING and works_again(unanswered, settings):
-                client.stop()
-                break
-            session.progress.pause(EVERY_S)
-        if event not in BREAKS:
-            load.limits = session.serving.limits(session.experiment.workload.port)
-        load.cut_flows = session.end_traffic(LAST_FLOWS_S)
-        if load.limits:
-            load.limits.refused = refused_since(session, refused)
-        of_groups += groups.read()
-        trial.phases["event"] = Window(began, session.read_edge())
-        load.frames = None if event in BREAKS else frames_since(session, frames)
-    finally:
-        trial.samples = session.trial_samples() + of_groups
+        An exhaustion trial ends when new connections have succeeded for a while after the flood.
+        """
+        load = trial.load_of(DeviceEvent)
+        event, settings = load.event, load.settings
+        client, tunables = session.loading, settings.tunables(event)
+        if session.serving.wiring.server:
+            tunables = {name: arguments | _http(session) for name, arguments in tunables.items()}
+        prefixes = prefixes_of(session.serving.ip_version)
+        groups, latency = Groups(client, *tunables), Latency(client, "probe")
+        seconds = settings.length(event)
+        for name, arguments in tunables.items():
+            client.load_profile(PROFILE, prefixes | arguments, name)
+        frames, refused = count_frames(session), session.serving.refusals()
+        session.begin_trial()
+        of_groups: list[Sample] = []
+        unanswered: list[tuple[float, float]] = []
+        for name in tunables:
+            client.start(mult=1, duration=seconds, profile=name)
+        began = time.monotonic()
+        load.course = course = EventTimes(
+            began,
+            answer_bytes=tunables["established"].get("response_bytes", MESSAGE_BYTES),
+            dead_timeout_s=session.serving.dead_timeout_s(),
+        )
+        try:
+            while time.monotonic() < began + seconds:
+                due = time.monotonic() > began + settings.cut_at
+                if event in BREAKS and due and course.cut is None:
+                    course.cut = time.monotonic()
+                    BREAKS[event](session.serving)
+                now, read = session.read_edge(), groups.read()
+                of_groups += read + latency.read()
+                unanswered.append((now - began, _unanswered(read)))
+                if event in EXHAUSTING and works_again(unanswered, settings):
+                    client.stop()
+                    break
+                session.progress.pause(EVERY_S)
+            if event not in BREAKS:
+                load.limits = session.serving.limits(session.experiment.workload.port)
+            load.cut_flows = session.end_traffic(LAST_FLOWS_S)
+            if load.limits:
+                load.limits.refused = refused_since(session, refused)
+            of_groups += groups.read()
+            trial.phases["event"] = Window(began, session.read_edge())
+            load.frames = None if event in BREAKS else frames_since(session, frames)
+        finally:
+            trial.samples = session.trial_samples() + of_groups
 
 
 def _unanswered(read: Sequence[Sample]) -> float:

@@ -93,8 +93,7 @@ def hold_flows(session: ProfileSession, trial: Trial, how: Holding) -> None:
 
     StackcostError, with what was counted of the cause, if all must open and do not.
     """
-    load = trial.load_as(HeldFlows)
-    assert load is not None, "the trial is of another kind of load"
+    load = trial.load_of(HeldFlows)
     refused = session.serving.refusals()
     session.begin_trial()
     try:

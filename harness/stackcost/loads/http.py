@@ -130,8 +130,7 @@ def run_http_trial(
     The clients are never told to stop: each ends by itself when its time is over, which is after
     the sustain window's last edge.
     """
-    http, load = session.http, trial.load_as(HttpClients)
-    assert load is not None, "the trial is of another kind of load"
+    http, load = session.http, trial.load_of(HttpClients)
     test = http.test(load.test)
     connections = connections or http.connections_of(test)
     sustain_s = sustain_s or http.sustain_s

@@ -36,49 +36,44 @@ class Mix(LoadKind[ProfileSession, MixedLoad]):
         return "traffic"
 
     def offer(self, session: ProfileSession, trial: Trial) -> None:
-        """See `run_mix`."""
-        run_mix(session, trial, self._settings)
+        """Offer rising loads; then clear the table and offer half of the highest lossless one.
 
+        The trial's load is a `MixedLoad`; each finished step is added to it.
+        """
+        load = trial.load_of(MixedLoad)
+        client, settings = session.loading, self._settings
+        groups, length = Groups(client, ONLY), settings.mix_step_s
+        client.load_profile(PROFILE, prefixes_of(session.serving.ip_version) | {"cps": 1})
+        samples: list[Sample] = []
 
-def run_mix(session: ProfileSession, trial: Trial, settings: EventSettings) -> None:
-    """Offer the mix at rising loads; then clear the table and offer half the highest lossless load.
+        def edge() -> float:
+            session.read_edge()
+            now = time.monotonic()
+            samples.extend(groups.read())
+            return now
 
-    The trial's load is a `MixedLoad`; each finished step is added to it.
-    """
-    load = trial.load_as(MixedLoad)
-    assert load is not None, "the trial is of another kind of load"
-    client, groups, length = session.loading, Groups(session.loading, ONLY), settings.mix_step_s
-    client.load_profile(PROFILE, prefixes_of(session.serving.ip_version) | {"cps": 1})
-    samples: list[Sample] = []
+        def watch(flows_per_second: float) -> None:
+            session.progress.pause(SETTLE_S)
+            since = edge()
+            session.progress.pause(length)
+            load.steps.append(MixStep(flows_per_second, Window(since, edge())))
 
-    def edge() -> float:
-        session.read_edge()
-        now = time.monotonic()
-        samples.extend(groups.read())
-        return now
-
-    def watch(flows_per_second: float) -> None:
-        session.progress.pause(SETTLE_S)
-        since = edge()
-        session.progress.pause(length)
-        load.steps.append(MixStep(flows_per_second, Window(since, edge())))
-
-    began = time.monotonic()
-    try:
-        with reading(session, trial, load):
-            rising = settings.mix_loads
-            client.start(mult=rising[0], duration=2 * length * len(rising) + SPARE_S)
-            for number, flows_per_second in enumerate(rising):
-                if number:
-                    client.update(flows_per_second)
-                watch(flows_per_second)
-            load.limits = session.serving.limits(session.experiment.workload.port)
-            client.stop()
-            session.serving.reset()  # an overload may have filled its table for minutes
-            half = half_of(steps_of(load, samples))
-            client.start(mult=half, duration=length + SPARE_S)
-            watch(half)
-            load.cut_flows = session.end_traffic(SPARE_S + LAST_FLOWS_S)
-            trial.phases["event"] = Window(began, session.read_edge())
-    finally:
-        trial.samples += samples
+        began = time.monotonic()
+        try:
+            with reading(session, trial, load):
+                rising = settings.mix_loads
+                client.start(mult=rising[0], duration=2 * length * len(rising) + SPARE_S)
+                for number, flows_per_second in enumerate(rising):
+                    if number:
+                        client.update(flows_per_second)
+                    watch(flows_per_second)
+                load.limits = session.serving.limits(session.experiment.workload.port)
+                client.stop()
+                session.serving.reset()  # an overload may have filled its table for minutes
+                half = half_of(steps_of(load, samples))
+                client.start(mult=half, duration=length + SPARE_S)
+                watch(half)
+                load.cut_flows = session.end_traffic(SPARE_S + LAST_FLOWS_S)
+                trial.phases["event"] = Window(began, session.read_edge())
+        finally:
+            trial.samples += samples

@@ -47,8 +47,7 @@ class OwnKind(LoadKind[ProfileSession, OwnLoad]):
 
     def offer(self, session: ProfileSession, trial: Trial) -> None:
         """See `LoadKind`."""
-        load = trial.load_as(OwnLoad)
-        assert load is not None, "the trial is of another kind of load"
+        load = trial.load_of(OwnLoad)
         self.offer_own(session, trial, load)
 
     @abstractmethod

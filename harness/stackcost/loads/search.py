@@ -76,8 +76,7 @@ class Steps(LoadKind[ProfileSession, SearchStep]):
 
     def offer(self, session: ProfileSession, trial: Trial) -> None:
         """Offer what the trial's `SearchStep` says, and count what was lost of it."""
-        step = trial.load_as(SearchStep)
-        assert step is not None, "the trial is of another kind of load"
+        step = trial.load_of(SearchStep)
         if self.of == "flows":
             hold_flows(session, trial, _holding(step))
         else:

@@ -49,9 +49,8 @@ class MixResult(BaseModel):
 
 
 def mix_result(trial: Trial) -> MixResult:
-    """The result of a trial of `run_mix`. If it was cut short, all its steps have rising loads."""
-    load = trial.load_as(MixedLoad)
-    assert load is not None, "another kind of trial has no steps of mixed traffic"
+    """The result of a trial. If it was cut short, all its steps have rising loads."""
+    load = trial.load_of(MixedLoad)
     steps = steps_of(load, trial.samples)
     halved = len(steps) > 1 and steps[-1].flows_per_second < steps[-2].flows_per_second
     rising, half = (steps[:-1], steps[-1]) if halved else (steps, None)

@@ -12,9 +12,9 @@ Series = list[tuple[float, float]]
 
 def began(trial: Trial) -> float:
     """When the traffic started, CLOCK_MONOTONIC."""
-    load = trial.load_as(DeviceEvent)
-    assert load is not None and load.course is not None, "the event had not begun"
-    return load.course.began
+    course = trial.load_of(DeviceEvent).course
+    assert course is not None, "the event had not begun"
+    return course.began
 
 
 def group_counter(trial: Trial, group: str, counter: str) -> Series:
