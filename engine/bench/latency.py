@@ -23,6 +23,10 @@ from tools.figures import Figure, Measured, number, report, say
 
 from stackcost.bed.client_addresses import FIRST_USER, client_addresses
 from stackcost.bed.local import LocalTestbed
+from stackcost.clients import Addresses, Clients, LoadRequest, LoadResult, program
+from stackcost.clients.h2load import CONNECTED
+from stackcost.clients.h2load import FIRST_BYTE as FIRST_BYTE_MEAN
+from stackcost.clients.program import REQUEST
 from stackcost.collect.latency import read_latency
 from stackcost.contracts.addresses import (
     CLIENT_ADDRESS,
@@ -34,10 +38,6 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.latency import KINDS
 from stackcost.contracts.wiring import Port
 from stackcost.host.namespace import spawner
-from stackcost.load import Addresses, Clients, LoadRequest, LoadResult, program
-from stackcost.load.h2load import CONNECTED
-from stackcost.load.h2load import FIRST_BYTE as FIRST_BYTE_MEAN
-from stackcost.load.program import REQUEST
 from stackcost.systems.registry import server_class
 from stackcost.trex.trex_config import TrexConfig
 

@@ -5,10 +5,10 @@ import numpy as np
 from stackcost.analysis.context import Context
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
+from stackcost.clients.times import Times, encoded
 from stackcost.contracts.http import HttpCounts, HttpSettings
 from stackcost.contracts.load import HttpClients
 from stackcost.contracts.trial import Trial
-from stackcost.load.times import Times, encoded
 from tests.analysis.trials import counter, gauge, load_trial
 
 REQUESTS = 10_000  # in a window of 10 s

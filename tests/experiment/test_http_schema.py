@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from stackcost.clients.http3 import Http3Client
 from stackcost.comparison.plan import plan, planned_seconds
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.shares import doublings, halves, resolve_auto
 from stackcost.host.cores import allowed_cores, harness_on, place_of
-from stackcost.load.http3 import Http3Client
 from stackcost.session.server_settings import server_settings
 from stackcost.systems.registry import server_class
 

@@ -119,7 +119,7 @@ CLOSED = (
     "stackcost.stacks",
     "stackcost.trex",
     "stackcost.bed",
-    "stackcost.load",
+    "stackcost.clients",
     "stackcost.session",
     "stackcost.systems",
     "stackcost.tuning",

@@ -19,6 +19,7 @@ from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import FOREIGN_LIMIT
 from stackcost.bed.lock import RunLock
+from stackcost.clients import Clients
 from stackcost.collect.tracking import Tracking
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.counts import Carrier
@@ -35,7 +36,6 @@ from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import execute, run
 from stackcost.host.signals import ending_signals_raise
 from stackcost.host.steering import poll_threads
-from stackcost.load import Clients
 from stackcost.loads.http import run_http_trial
 from stackcost.serving import local as local_server
 from stackcost.session import http_session

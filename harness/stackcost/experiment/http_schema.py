@@ -5,11 +5,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from stackcost.clients import program as client_program
 from stackcost.contracts.http import HttpVersion
 from stackcost.contracts.stack import KERNEL
 from stackcost.experiment.section import Rate, Seconds, Section, StackName
 from stackcost.host.patience import patient
-from stackcost.load import program as client_program
 
 # The clients run for this long after the sustain window: reading the counters at its end takes some
 # tens of milliseconds, and longer on a busy machine.

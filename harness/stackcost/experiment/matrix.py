@@ -4,13 +4,13 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from stackcost.clients import program
 from stackcost.contracts.server import Server
 from stackcost.contracts.stack import KERNEL
 from stackcost.contracts.system_names import cores_part, length_part, rules_part, workers_part
 from stackcost.contracts.tuning import Tier
 from stackcost.experiment.http_schema import HttpLoad
 from stackcost.experiment.schema import Experiment, Matrix
-from stackcost.load import program
 from stackcost.stacks import on_stack, stack_lacks
 from stackcost.systems.registry import server_class, server_name
 from stackcost.tuning import tier_lacks, tier_of

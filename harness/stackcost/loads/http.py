@@ -7,6 +7,9 @@ from pathlib import Path
 
 from stackcost.analysis.http import p99_us
 from stackcost.campaign.turn import FIGURE, PlannedTrial, PlannedTrials, Purpose
+from stackcost.clients import Clients, LoadRequest, program
+from stackcost.clients.clients import counts_of, latency_of
+from stackcost.clients.program import LoadResult
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.http import HttpSettings
 from stackcost.contracts.load import HttpClients
@@ -17,9 +20,6 @@ from stackcost.experiment.http_schema import HttpLoad, HttpTest, path_of
 from stackcost.experiment.matrix import Variant
 from stackcost.experiment.schema import Experiment
 from stackcost.host.namespace import execute
-from stackcost.load import Clients, LoadRequest, program
-from stackcost.load.clients import counts_of, latency_of
-from stackcost.load.program import LoadResult
 from stackcost.loads.concurrency import find_concurrency
 from stackcost.loads.kind import LoadKind
 from stackcost.session.http_session import HttpSession

@@ -8,6 +8,7 @@ from typing import Any
 
 from stackcost.bed.client_addresses import FIRST_USER, addresses_of, client_addresses
 from stackcost.bed.local import LocalTestbed
+from stackcost.clients import Addresses, Clients
 from stackcost.collect.cpu_account import Detail
 from stackcost.collect.served import Served
 from stackcost.contracts.errors import StackcostError
@@ -16,7 +17,6 @@ from stackcost.contracts.server import Server
 from stackcost.contracts.stack import Stack
 from stackcost.experiment.http_schema import HttpLoad
 from stackcost.experiment.schema import Experiment
-from stackcost.load import Addresses, Clients
 from stackcost.session.progress import Progress
 from stackcost.session.server_session import ServerSession, running_server
 from stackcost.stacks import stack_of

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from stackcost.load.ab import ApacheBench
-from stackcost.load.clients import counts_of, latency_of
-from stackcost.load.h2load import H2load
-from stackcost.load.http3 import Http3Client
-from stackcost.load.program import INTENDED, REQUEST, LoadRequest, LoadResult
-from stackcost.load.times import Times, encoded
-from stackcost.load.wrk import Wrk
+from stackcost.clients.ab import ApacheBench
+from stackcost.clients.clients import counts_of, latency_of
+from stackcost.clients.h2load import H2load
+from stackcost.clients.http3 import Http3Client
+from stackcost.clients.program import INTENDED, REQUEST, LoadRequest, LoadResult
+from stackcost.clients.times import Times, encoded
+from stackcost.clients.wrk import Wrk
 
 ASK = LoadRequest("http://48.0.0.1:80", ("/1000.bin",), connections=50, kept=False, seconds=3)
 SUMMARY = """

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas
 
-from stackcost.load.program import (
+from stackcost.clients.program import (
     CONNECT,
     CONNECTION,
     DELAY,
@@ -20,7 +20,7 @@ from stackcost.load.program import (
     LoadResult,
     required,
 )
-from stackcost.load.times import Times
+from stackcost.clients.times import Times
 
 PERCENTILES, REQUESTS = "percentiles.csv", "requests.tsv"
 COLUMNS = {CONNECT: "ctime", DELAY: "wait"}  # of the list of requests, ms

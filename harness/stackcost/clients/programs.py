@@ -1,11 +1,11 @@
 """The client programs by name."""
 
+from stackcost.clients.ab import ApacheBench
+from stackcost.clients.h2load import H2load
+from stackcost.clients.http3 import Http3Client
+from stackcost.clients.program import LoadProgram
+from stackcost.clients.wrk import Wrk
 from stackcost.contracts.errors import StackcostError
-from stackcost.load.ab import ApacheBench
-from stackcost.load.h2load import H2load
-from stackcost.load.http3 import Http3Client
-from stackcost.load.program import LoadProgram
-from stackcost.load.wrk import Wrk
 
 
 def program(name: str) -> LoadProgram:

@@ -10,8 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from stackcost.load.program import REQUEST, LoadProgram, LoadRequest, LoadResult, required
-from stackcost.load.times import Times
+from stackcost.clients.program import (
+    REQUEST,
+    LoadProgram,
+    LoadRequest,
+    LoadResult,
+    required,
+)
+from stackcost.clients.times import Times
 
 SCRIPT = Path(__file__).with_name("wrk.lua")
 COUNTS = re.compile(r"^stackcost (\d+) (\d+) (\d+) (.*)$", re.MULTILINE)

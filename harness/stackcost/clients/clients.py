@@ -9,6 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from stackcost.clients.program import LoadProgram, LoadRequest, LoadResult
+from stackcost.clients.times import encoded
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.http import HttpCounts, SecondsByMode
 from stackcost.contracts.placement import Placement
@@ -17,8 +19,6 @@ from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import end_group, find_program
 from stackcost.host.patience import patient
 from stackcost.host.waiting import wait_until
-from stackcost.load.program import LoadProgram, LoadRequest, LoadResult
-from stackcost.load.times import encoded
 
 PATIENCE_S = 15.0  # wait for responses that are still outstanding at the end
 SPARE_FILES = 100

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas
 
-from stackcost.load.program import (
+from stackcost.clients.program import (
     INTENDED,
     REQUEST,
     LoadProgram,
@@ -22,7 +22,7 @@ from stackcost.load.program import (
     LoadResult,
     required,
 )
-from stackcost.load.times import Times
+from stackcost.clients.times import Times
 
 LOG = "requests.tsv"
 EVENTS = CONNECTED, FIRST_BYTE = "connect", "1st byte"

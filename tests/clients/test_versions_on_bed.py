@@ -8,13 +8,13 @@ import pytest
 
 from stackcost.bed.client_addresses import FIRST_USER, addresses_of, client_addresses
 from stackcost.bed.local import LocalTestbed
+from stackcost.clients import Addresses, Clients, LoadRequest, LoadResult, program
+from stackcost.clients.http3 import Http3Client
 from stackcost.contracts.addresses import SERVICE_ADDRESS
 from stackcost.contracts.http import HttpVersion
 from stackcost.contracts.server import Server
 from stackcost.experiment.load_file import load_experiment
 from stackcost.host.namespace import execute
-from stackcost.load import Addresses, Clients, LoadRequest, LoadResult, program
-from stackcost.load.http3 import Http3Client
 from stackcost.session.server_settings import server_settings
 from stackcost.systems.registry import SHIPPED, server_class
 from tests.servers.conftest import started

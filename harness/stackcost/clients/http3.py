@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stackcost.load.program import (
+from stackcost.clients.program import (
     CONNECTION,
     INTENDED,
     REQUEST,
@@ -18,7 +18,7 @@ from stackcost.load.program import (
     LoadRequest,
     LoadResult,
 )
-from stackcost.load.times import Times
+from stackcost.clients.times import Times
 
 SCRIPT = Path(__file__).with_name("http3_client.py")
 LOG = "requests.tsv"

@@ -11,12 +11,12 @@ from hdrh.histogram import HdrHistogram
 from stackcost.bed.client_addresses import FIRST_USER, addresses_of, client_addresses
 from stackcost.bed.local import LocalTestbed
 from stackcost.bed.network import SERVER_NAMESPACE
+from stackcost.clients import Addresses, Clients, LoadRequest, program
+from stackcost.clients.clients import counts_of, latency_of
 from stackcost.contracts.addresses import SERVICE_ADDRESS
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.program_settings import ProgramSettings
 from stackcost.host.namespace import execute
-from stackcost.load import Addresses, Clients, LoadRequest, program
-from stackcost.load.clients import counts_of, latency_of
 from stackcost.systems.registry import server_class
 
 NginxKernel = server_class("nginx/kernel")

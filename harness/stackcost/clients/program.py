@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
+from stackcost.clients.times import Times
 from stackcost.contracts.http import HttpVersion
-from stackcost.load.times import Times
 
 # The kinds of time: programs measure from different starting points.
 REQUEST = "request"  # from writing the request, on a connection that is open, to the last byte
