@@ -41,6 +41,7 @@ from stackcost.guest.running import Guest, stop
 from stackcost.guest.start import start
 from stackcost.report.stored import hosts_of
 from stackcost.store import RunFolder
+from tests.hosts.lab import NGINX_ALONE
 
 FOLDER = Path(os.environ.get("GUEST_IMAGES", IMAGES))
 IN_GUEST = Path(__file__).with_name("pci_ports.py")
@@ -59,19 +60,8 @@ HELD = {
     "settle_s": 1,
     "read_s": 1,
 }
-PLAN: dict[str, Any] = {
+PLAN: dict[str, Any] = NGINX_ALONE | {
     "title": "nginx in a guest",
-    "servers": ["nginx/kernel"],
-    "baseline": "nginx/kernel",
-    "against": "nginx/kernel",
-    "rounds": 1,
-    "cores": {"load": [0], "server": [1]},
-    "workload": {
-        "response_bytes": 1000,
-        "clients": "16.0.0.1-16.0.0.200",
-        "server": "48.0.0.1",
-        "port": 80,
-    },
     "load": {
         "profile": "http_program.py",
         "offered_cps": [20],

@@ -15,6 +15,20 @@ from stackcost.host.waiting import wait_until
 
 LIMIT_S = 20.0
 NICS = ("nic0", "nic1")
+# Of a plan: everything but its title and its loads.
+NGINX_ALONE: dict[str, Any] = {
+    "servers": ["nginx/kernel"],
+    "baseline": "nginx/kernel",
+    "against": "nginx/kernel",
+    "rounds": 1,
+    "cores": {"load": [0], "server": [1]},
+    "workload": {
+        "response_bytes": 1000,
+        "clients": "16.0.0.1-16.0.0.200",
+        "server": "48.0.0.1",
+        "port": 80,
+    },
+}
 # /run gets what is private to a host: names of namespaces, locks, state. /sys has to show the
 # interfaces of this namespace.
 ENTER = """

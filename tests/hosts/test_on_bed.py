@@ -22,24 +22,13 @@ from stackcost.contracts.load import ConstantLoad, HeldFlows
 from stackcost.contracts.trial import CUT_SHORT, Trial
 from stackcost.host.waiting import wait_until
 from stackcost.store import RunFolder
-from tests.hosts.lab import LIMIT_S, NICS, Lab
+from tests.hosts.lab import LIMIT_S, NGINX_ALONE, NICS, Lab
 
 pytestmark = pytest.mark.bed
 STACKCOST = str(Path(sys.executable).with_name("stackcost"))
 CONTROL = [sys.executable, str(Path(__file__).with_name("control.py"))]
-PLAN = {
+PLAN = NGINX_ALONE | {
     "title": "nginx on another host",
-    "servers": ["nginx/kernel"],
-    "baseline": "nginx/kernel",
-    "against": "nginx/kernel",
-    "rounds": 1,
-    "cores": {"load": [0], "server": [1]},
-    "workload": {
-        "response_bytes": 1000,
-        "clients": "16.0.0.1-16.0.0.200",
-        "server": "48.0.0.1",
-        "port": 80,
-    },
     "load": {
         "profile": "http_program.py",
         "offered_cps": [500],

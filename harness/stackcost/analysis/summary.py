@@ -5,6 +5,7 @@ figures of a load or of held flows are a mapping by name; `stackcost.analysis.fi
 them, and `definitions` has what each is and where it was read.
 """
 
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import Field
@@ -14,9 +15,8 @@ from stackcost.analysis.comparison import Comparison
 from stackcost.analysis.head import Head, Part
 from stackcost.analysis.spread import Spread
 from stackcost.contracts.dut_settings import BehindOn
-from stackcost.contracts.http import HttpVersion
 from stackcost.contracts.latency import PERCENTILES
-from stackcost.contracts.load import ESTABLISHED, rate_words
+from stackcost.contracts.load import ESTABLISHED, HttpSettings, rate_words
 from stackcost.contracts.tuning import Change
 
 FORMAT = "stackcost-summary/2"
@@ -60,26 +60,13 @@ class Figures(Part):
         }
 
 
-class ClientSettings(Part):
-    """The settings of HTTP clients in a test.
-
-    `connections`: of each of the `processes`. `latency_means`: what the program's times begin with,
+@dataclass
+class ClientSettings(HttpSettings):
+    """The settings of HTTP clients in a test. `latency_means`: what the program's times begin with,
     in words. `cores_shared`: clients ran on cores of the server's, so that each figure is of both.
-    `version`, `streams`, `resumed`: as of `HttpSettings`.
     """
 
-    program: str
-    processes: int
-    connections: int
-    body_bytes: list[int]
-    kept: bool
-    tls: bool
-    measures: Literal["connections", "requests", "throughput", "latency"]
-    latency_means: str
-    cores_shared: bool = False
-    version: HttpVersion = "1.1"
-    streams: int = 1
-    resumed: bool = False
+    latency_means: str = ""
 
 
 class GeneratorPart(Part):

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from stackcost.analysis.machines import differences
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.schema import Experiment
@@ -42,25 +40,13 @@ def profile_hashes(experiment: Experiment) -> dict[str, str]:
     return {str(path): _hash(path.read_bytes()) for path in paths if path.is_file()}
 
 
-def plan_of(manifest: Manifest) -> Experiment:
-    """The plan of a run to resume; StackcostError for another kind of run, such as a search."""
-    try:
-        return Experiment.model_validate(manifest.experiment)
-    except ValidationError as error:
-        raise StackcostError(
-            f"{manifest.run} is not a run of an experiment, or another version of stackcost wrote "
-            f"it: {error.errors()[0]['loc']}: {error.errors()[0]['msg']}",
-            "stackcost ls lists all runs",
-        ) from error
-
-
 def check_resumable(manifest: Manifest, machine: Mapping[str, Any]) -> Experiment:
     """The plan of a run to resume; StackcostError if it would no longer be the same run."""
     if manifest.state == "complete":
         raise StackcostError(
             f"{manifest.run} is complete", "to start a new run: stackcost run EXPERIMENT"
         )
-    experiment = plan_of(manifest)
+    experiment = manifest.plan_as(Experiment)
     now = profile_hashes(experiment)
     changed = [path for path, was in manifest.profile_hashes.items() if now.get(path) != was]
     decisive = [line for line in differences(manifest.machine, machine) if _is_decisive(line)]

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from stackcost.campaign.campaign import Campaign
-from stackcost.campaign.identity import experiment_hash, plan_of, profile_hashes
+from stackcost.campaign.identity import experiment_hash, profile_hashes
 from stackcost.campaign.order import draw_seed
 from stackcost.campaign.record import new_campaign, resumed_campaign
 from stackcost.campaign.turn import Feed, PlannedTrials, Turn
@@ -78,7 +78,7 @@ def resume_experiment(run: RunFolder, command: list[str], console: Console) -> R
     StackcostError if its plan, a profile or the machine has changed.
     """
     with resumed_campaign(run, command, console, GO_ON) as campaign:
-        experiment = plan_of(campaign.manifest)
+        experiment = campaign.manifest.plan_as(Experiment)
         there = lacking_there(variants(experiment))
         seed = campaign.manifest.order_seed
         turns = plan(at_loads(experiment, campaign.manifest), campaign.stored, there, seed)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
-from typing import Any, Literal, TypeAlias
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from stackcost.analysis.ceiling.summary import FORMAT as CEILINGS_FORMAT
 from stackcost.analysis.ceiling.summary import CeilingSummary
@@ -27,20 +27,15 @@ FORMS: dict[MeasuredKind, tuple[type[AnySummary], str]] = {
 NAMED = "STACKCOST_RUNS"  # environment: the folders that `stackcost lab` was given
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedCosts:
-    """A run that measured at given loads."""
+Kind = TypeVar("Kind", bound=AnySummary)
+
+
+@dataclass(frozen=True)
+class Opened(Generic[Kind]):
+    """A stored run: its manifest, and its summary of costs, ceilings or events."""
 
     manifest: Manifest
-    summary: Summary
-
-
-@dataclass(frozen=True, slots=True)
-class OpenedCeilings:
-    """A run that searched for ceilings."""
-
-    manifest: Manifest
-    summary: CeilingSummary
+    summary: Kind
 
     @property
     def response_bytes(self) -> int:
@@ -48,12 +43,9 @@ class OpenedCeilings:
         return int(self.manifest.experiment["workload"]["response_bytes"])
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedEvents:
-    """A run with events at a device under test."""
-
-    manifest: Manifest
-    summary: EventSummary
+OpenedCosts: TypeAlias = Opened[Summary]
+OpenedCeilings: TypeAlias = Opened[CeilingSummary]
+OpenedEvents: TypeAlias = Opened[EventSummary]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +77,11 @@ class OpenedRuns:
     def add(self, manifest: Manifest, summary: AnySummary) -> None:
         """Add a run with its summary."""
         if isinstance(summary, CeilingSummary):
-            self.ceilings.append(OpenedCeilings(manifest, summary))
+            self.ceilings.append(Opened(manifest, summary))
         elif isinstance(summary, EventSummary):
-            self.events.append(OpenedEvents(manifest, summary))
+            self.events.append(Opened(manifest, summary))
         else:
-            self.costs.append(OpenedCosts(manifest, summary))
+            self.costs.append(Opened(manifest, summary))
 
     def factors(self, name: Literal["cpu", "memory"]) -> list[Factor]:
         """All factors of this name of all runs."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from stackcost.analysis.head import Head, State
 from stackcost.analysis.summary import PUBLISHED_TCP, Summary
@@ -18,7 +18,6 @@ from stackcost.contracts.system_names import pairs
 from stackcost.contracts.tuning import Change
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.folder import StoredTrials
-from stackcost.store.reading import first_fault
 
 if TYPE_CHECKING:
     from stackcost.analysis.context import Context
@@ -109,7 +108,7 @@ def remarks(manifest: Manifest) -> list[str]:
 def _context(manifest: Manifest, systems: list[str]) -> "Context":
     from stackcost.analysis.context import Context
 
-    plan = _plan_of(manifest)
+    plan = manifest.plan_as(_Plan)
     return Context(
         run=manifest.run,
         title=plan.title,
@@ -146,17 +145,6 @@ def _without_tso(manifest: Manifest) -> bool:
         return False
     states = [offloads for interfaces in beds for offloads in interfaces.values()]
     return not any(offloads.get("tcp-segmentation-offload", True) for offloads in states)
-
-
-def _plan_of(manifest: Manifest) -> _Plan:
-    try:
-        return _Plan.model_validate(manifest.experiment)
-    except ValidationError as error:
-        raise StackcostError(
-            f"{manifest.run} is not a run of an experiment, or another version of stackcost wrote "
-            f"it: {first_fault(error)}",
-            "stackcost ls lists all runs",
-        ) from error
 
 
 def hosts_of(manifest: Manifest) -> dict[str, dict[str, Any]]:

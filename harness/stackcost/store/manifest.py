@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -12,6 +12,7 @@ from stackcost.store.formats import check_format
 from stackcost.store.reading import first_fault, read_object
 
 FORMAT = "stackcost-manifest/4"
+Plan = TypeVar("Plan", bound=BaseModel)
 
 
 def utc_now() -> str:
@@ -101,6 +102,17 @@ class Manifest(BaseModel):
     servers: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="by name: version, configuration, cores"
     )
+
+    def plan_as(self, form: type[Plan]) -> Plan:
+        """The plan, or what of it `form` has; StackcostError for another kind of run."""
+        try:
+            return form.model_validate(self.experiment)
+        except ValidationError as error:
+            raise StackcostError(
+                f"{self.run} is not a run of an experiment, or another version of stackcost wrote "
+                f"it: {first_fault(error)}",
+                "stackcost ls lists all runs",
+            ) from error
 
     @classmethod
     def read(cls, path: Path) -> Self:
