@@ -1,6 +1,7 @@
 """What connections, handshakes, requests and bytes cost, from tests of known cost."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -30,7 +31,7 @@ def level(
         return spread([cost * each for each in ROUNDS], unit, rounds=range(1, 1 + len(ROUNDS)))
 
     own = {"body_bytes": [1000], "connections": 10, **settings}
-    http = some.http.model_copy(update=own)
+    http = replace(some.http, **own)
     return some.model_copy(
         update={
             "test": name,
