@@ -9,7 +9,7 @@ import ctypes
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.compiler import compile_bpf
@@ -17,8 +17,6 @@ from stackcost.host.compiler import compile_bpf
 KERNEL_TYPES = Path("/sys/kernel/btf/vmlinux")
 RUN_ON_CPU = 1  # BPF_F_TEST_RUN_ON_CPU, linux/bpf.h
 BTF_KIND_TYPEDEF = 8  # linux/btf.h
-
-Structure = TypeVar("Structure", bound=ctypes.Structure)
 
 
 class _TestRunOptions(ctypes.Structure):
@@ -106,7 +104,7 @@ class BpfObject:
         if self._library.bpf_prog_test_run_opts(self.program(program), ctypes.byref(options)):
             raise StackcostError(f"{program} does not run on CPU {cpu} ({_errno()})")
 
-    def read_per_cpu(self, name: str, value: type[Structure]) -> Sequence[Structure]:
+    def read_per_cpu(self, name: str, value: type[Any]) -> Sequence[Any]:
         """The only element of a per-CPU array: one value for each possible CPU."""
         values = (value * self.cpus)()
         key = ctypes.c_uint32(0)

@@ -34,27 +34,19 @@ struct {
   __type(value, struct StackKey);
 } scratch SEC(".maps");
 
-// Laid out as `Taken` in stack_samples.py.
-struct Taken {
-  __u64 fired;
-  __u64 lost;  // the hash was full
-};
-
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __uint(max_entries, 1);
   __type(key, __u32);
-  __type(value, struct Taken);
-} taken SEC(".maps");
+  __type(value, __u64);
+} lost SEC(".maps");  // samples for which the hash had no room
 
 SEC("perf_event")
 int sample_stack(void* context) {
   __u32 first = 0;
   struct Account* account = this_account();
   struct StackKey* key = bpf_map_lookup_elem(&scratch, &first);
-  struct Taken* sum = bpf_map_lookup_elem(&taken, &first);
-  if (!account || !key || !sum) return 0;
-  ++sum->fired;
+  if (!account || !key) return 0;
   key->softirq = account->in_softirq;
   if (account->in_idle && !key->softirq) return 0;
   __builtin_memset(key->addresses, 0, sizeof key->addresses);
@@ -72,7 +64,9 @@ int sample_stack(void* context) {
     return 0;
   }
   __u64 one = 1;
-  if (bpf_map_update_elem(&stacks, key, &one, BPF_NOEXIST)) ++sum->lost;
+  if (!bpf_map_update_elem(&stacks, key, &one, BPF_NOEXIST)) return 0;
+  count = bpf_map_lookup_elem(&lost, &first);
+  if (count) ++*count;
   return 0;
 }
 

@@ -27,8 +27,8 @@ def basis_of(run: RunFolder, program: bytes = b"") -> str:
 def program_digest() -> bytes:
     """Digest of the program's files on which results depend."""
     digest = sha256()
-    code = [each for part in PARTS for each in PACKAGE.glob(f"{part}/**/*.py")]
-    for path in sorted([*PACKAGE.glob("*.py"), *code]):
+    patterns = ["*.py", *(f"{part}/**/*.{kind}" for part in PARTS for kind in ("py", "yaml"))]
+    for path in sorted(path for pattern in patterns for path in PACKAGE.glob(pattern)):
         content = path.read_bytes()
         digest.update(f"{path.relative_to(PACKAGE)} {len(content)}\n".encode() + content)
     return digest.digest()
