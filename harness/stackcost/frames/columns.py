@@ -44,6 +44,26 @@ COSTS = {
     "us": Column("us", "CPU time per completed connection (HTTP clients: per request)"),
     "reason": _REASON,
 }
+WHY = {
+    "run": _RUN,
+    "trial": Column("1", "number of the trial"),
+    "round": _ROUND,
+    "system": _SYSTEM,
+    "test": _TEST,
+    "offered_cps": _OFFERED,
+    "kind": Column("", "kind of time that is exact: as in `costs`, and softirq by vector"),
+    "behalf": Column("", "on whose behalf: a system call, a softirq, a poll thread, a page fault"),
+    "category": Column("", "what was done, by the innermost function that has a category"),
+    "us": Column(
+        "us", "time per completed connection; the sum over all rows of a trial is its cost"
+    ),
+    "error": Column("us", "standard error of that time, from the number of samples alone"),
+    "interrupts_off": Column(
+        "us",
+        "the part that may belong to other functions, because interrupts were off until then",
+    ),
+    "reason": _REASON,
+}
 MEMORY = {
     "run": _RUN,
     "system": _SYSTEM,
@@ -292,6 +312,7 @@ PUBLISHED_STEPS = {
 }
 TABLES = {
     "costs": COSTS,
+    "why": WHY,
     "memory": MEMORY,
     "memory_points": MEMORY_POINTS,
     "latency": LATENCY,

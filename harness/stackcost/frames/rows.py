@@ -7,6 +7,8 @@ from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Level, Memory, ServerResult, Summary, TrialRow
+from stackcost.analysis.traffic import test_of
+from stackcost.analysis.why.division import division, why_none
 from stackcost.contracts.trial import Trial
 
 Row = dict[str, Any]
@@ -37,6 +39,24 @@ def costs(summary: Summary) -> Iterator[Row]:
                 own = {**head, "quoted": level is server.quoted, "part": part, "kind": kind}
                 for each in rounds(spread):
                     yield {**own, "round": each.round, "us": each.value, "reason": each.reason}
+
+
+def why(run: str, system: str, seen: Readings, cpus: tuple[int, ...]) -> Iterator[Row]:
+    """CPU time by what was done and on whose behalf in one trial."""
+    head = {
+        "run": run,
+        "trial": seen.trial.number,
+        "round": seen.trial.round,
+        "system": system,
+        "test": test_of(seen.trial),
+        "offered_cps": seen.trial.offered_cps,
+    }
+    found, reason = division(seen, cpus), why_none(seen, cpus)
+    if reason or not found:
+        yield {**head, "reason": reason}
+        return
+    for part in found.parts:
+        yield {**head, **part._asdict(), "reason": ""}
 
 
 def memory(summary: Summary) -> Iterator[Row]:

@@ -1,6 +1,6 @@
 """Stored runs, opened: their tables."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -19,6 +19,7 @@ from stackcost.published.recomputed import RecomputedFactors, read_publication, 
 from stackcost.report.answer import current
 from stackcost.report.difference import Difference, differences_from_first
 from stackcost.report.opened import OpenedRuns, named_runs, stored_summary
+from stackcost.report.sampled import sampled_trials
 from stackcost.store import RunFolder
 
 RESULTS = Path("results")
@@ -50,6 +51,23 @@ class Run:
     def costs(self) -> pandas.DataFrame:
         """CPU time per connection by kind, softirq vector and thread, in each round."""
         return _frame("costs", (row for s in self.opened.summaries for row in rows.costs(s)))
+
+    @property
+    def why(self) -> pandas.DataFrame:
+        """CPU time per connection by what was done, and on whose behalf, in each trial.
+
+        From the trials themselves, so it takes some seconds. A trial without a breakdown has one
+        row, with the reason.
+        """
+        return _frame(
+            "why",
+            (
+                row
+                for folder, before in self._numbered()
+                for seen, cpus in sampled_trials(folder)
+                for row in rows.why(folder.manifest().run, before + seen.trial.server, seen, cpus)
+            ),
+        )
 
     @property
     def memory(self) -> pandas.DataFrame:
@@ -167,14 +185,18 @@ class Run:
         `trials`: their numbers, None for all. Reading all takes some seconds.
         """
         found: list[rows.Row] = []
-        several = len(self.opened.costs) > 1
-        numbers = {run.manifest.run: n for n, run in enumerate(self.opened.costs, 1)}
-        for folder in self.folders:
-            name = folder.manifest().run
-            before = f"run {numbers[name]}: " if several and name in numbers else ""
+        for folder, before in self._numbered():
             for trial in folder.trials(trials):
+                name = folder.manifest().run
                 found += rows.samples(name, before + trial.server, trial, metrics)
         return _frame("samples", found)
+
+    def _numbered(self) -> Iterator[tuple[RunFolder, str]]:
+        """The folders, each with what stands before its systems' names if there are several."""
+        numbers = {run.manifest.run: n for n, run in enumerate(self.opened.costs, 1)}
+        for folder in self.folders:
+            number = numbers.get(folder.manifest().run)
+            yield folder, f"run {number}: " if len(numbers) > 1 and number else ""
 
     def columns(self, table: str = "") -> pandas.DataFrame:
         """Unit and definition of each column of a table ("costs"), or of all tables."""

@@ -15,6 +15,7 @@ from pandas import DataFrame
 
 from stackcost.report.plain import cell_html, sentences_html
 from stackcost.report.plots import as_svg
+from stackcost.report.plots.flame import Drawing
 from stackcost.report.tables import TextTable
 from stackcost.report.words import number
 
@@ -29,7 +30,7 @@ class Sentences:
         return sentences_html(self.data)
 
 
-def show(*things: str | TextTable | DataFrame | Figure | None) -> None:
+def show(*things: str | TextTable | DataFrame | Figure | Drawing | None) -> None:
     """Text as sentences, a table as HTML, a figure as inline SVG; None, empty text and empty tables
     are left out, so that a cell may show things that only some runs have. A table with only unknown
     values is shown as a sentence.
@@ -39,6 +40,10 @@ def show(*things: str | TextTable | DataFrame | Figure | None) -> None:
             display(Sentences(thing))  # type: ignore[no-untyped-call]
         elif isinstance(thing, Figure):
             display(HTML(as_svg(thing)))  # type: ignore[no-untyped-call]
+        elif isinstance(thing, Drawing):
+            display(Sentences(thing.title))  # type: ignore[no-untyped-call]
+            scrolled = f'<div style="overflow-x:auto">{thing.svg}</div>'
+            display(HTML(scrolled))  # type: ignore[no-untyped-call]
         elif isinstance(thing, DataFrame) and len(thing):
             display(HTML(as_html(titled("", thing))))  # type: ignore[no-untyped-call]
         elif isinstance(thing, TextTable) and thing.sentence:

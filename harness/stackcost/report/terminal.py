@@ -35,6 +35,7 @@ from stackcost.report.tables import (
 )
 from stackcost.report.terminal_table import draw
 from stackcost.report.verdict_notes import verdict_notes
+from stackcost.report.why import why_sentences, why_table
 
 SHOWN_TRIALS = 6  # of each kind; the report lists all
 
@@ -56,11 +57,12 @@ def print_screen(summary: Summary, console: Console) -> None:
     else:
         _print_paths(summary, console)
         _print_table(short_factor_table(summary), console)
-        notes = bounds_sentences(summary) + verdict_notes(summary)
+        notes = why_sentences(summary) + bounds_sentences(summary) + verdict_notes(summary)
         for line in notes + unknown_factors(summary.factors):
             _print_line(line, console)
         for table in (
             short_cost_table(summary),
+            why_table(summary),
             short_memory_table(summary),
             generator_table(summary),
         ):

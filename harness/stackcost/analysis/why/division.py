@@ -74,6 +74,14 @@ class Stack(NamedTuple):
     times: float
 
 
+class KindOfTime(NamedTuple):
+    """Microseconds per connection of an exact kind of time, and what was found in it."""
+
+    kind: str
+    us: float
+    samples: list[Stack]
+
+
 def division(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Division | None:
     """None where the stacks or the cost of the server's side are not known."""
     return seen.once(("division", phase, *cpus), lambda: _division(seen, cpus, phase))
@@ -115,23 +123,28 @@ def _last(series: list[Sample], moment: float) -> float:
     return max((s.value or 0.0 for s in series if s.time <= moment), default=0.0)
 
 
-def _division(seen: Readings, cpus: Collection[int], phase: str) -> Division | None:
-    found = stacks(seen, cpus, phase)
-    times = _times(seen, cpus, phase)
-    if not found or not times:
-        return None
+def kinds_of(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> list[KindOfTime]:
+    """The kinds of the server's cost, without interrupts; empty where it or stacks are unknown."""
+    found, times = stacks(seen, cpus, phase), _times(seen, cpus, phase)
     own, threads = own_processes(seen), kernel_threads(seen, phase)
+    return [
+        KindOfTime(kind, us, [each for each in found if _is_of(each, kind, own, threads)])
+        for kind, us in times.items()
+        if found and kind != "irq"
+    ]
+
+
+def _division(seen: Readings, cpus: Collection[int], phase: str) -> Division | None:
+    kinds = kinds_of(seen, cpus, phase)
+    if not kinds:
+        return None
     unmatched: dict[str, float] = defaultdict(float)
-    parts, counted = _interrupts(seen, cpus, phase, times.pop("irq", 0.0)), 0.0
-    for kind, us in times.items():
-        samples = [each for each in found if _is_of(each, kind, own, threads)]
+    parts, counted = interrupts(seen, cpus, phase), 0.0
+    for kind, us, samples in kinds:
         whole = sum(each.times for each in samples)
         counted += whole
         if kind in OF_PEERS and samples:
-            files = Counter[str]()
-            for each in samples:
-                files[each.stack.partition(";")[0]] += int(each.times)
-            parts.append(Part(kind, USER, _of_file(files.most_common(1)[0][0]), us, 0.0, 0.0))
+            parts.append(Part(kind, USER, _of_file(file_of(samples)), us, 0.0, 0.0))
             continue
         if not samples:
             parts.append(Part(kind, NOT_SAMPLED, UNMATCHED, us, us, 0.0))
@@ -154,9 +167,17 @@ def _division(seen: Readings, cpus: Collection[int], phase: str) -> Division | N
     return Division(parts, int(counted), sum(share for _, share in named), named[:NAMED])
 
 
+def file_of(samples: Collection[Stack]) -> str:
+    """The file in which user mode was found most often."""
+    files = Counter[str]()
+    for each in samples:
+        files[each.stack.partition(";")[0]] += int(each.times)
+    return files.most_common(1)[0][0]
+
+
 def _times(seen: Readings, cpus: Collection[int], phase: str) -> dict[str, float]:
     """The known parts of the server's cost, us per connection: softirq by vector."""
-    cost = server_cost(seen, cpus, phase)
+    cost = dict(server_cost(seen, cpus, phase))  # that one is kept for other figures
     if any(us is None for us in cost.values()):
         return {}
     if cost.pop("softirq", None) is not None:
@@ -164,8 +185,9 @@ def _times(seen: Readings, cpus: Collection[int], phase: str) -> dict[str, float
     return {kind: us for kind, us in cost.items() if us is not None}
 
 
-def _interrupts(seen: Readings, cpus: Collection[int], phase: str, us: float) -> list[Part]:
+def interrupts(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> list[Part]:
     """By vector; of the local timer's those that the sampling made are the measurement's."""
+    us = server_cost(seen, cpus, phase).get("irq") or 0.0
     spent, fired, ticked = Counter[str](), 0.0, 0.0
     for cpu in map(str, cpus):
         spent.update(seen.by_label("irq.time", phase, "vector", cpu=cpu))

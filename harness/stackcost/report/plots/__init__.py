@@ -30,6 +30,7 @@ from stackcost.report.plots.drawing import (
     whiskers,
 )
 from stackcost.report.plots.factors import factor_intervals
+from stackcost.report.plots.flame import Drawing, differential_flame, flame
 from stackcost.report.plots.load import ceilings_found
 from stackcost.report.plots.memory import (
     memory_by_state,
@@ -41,6 +42,7 @@ __all__ = [
     "OTHER_COLOUR",
     "SERVER_COLOURS",
     "WIDTH",
+    "Drawing",
     "as_svg",
     "bars",
     "ceilings_found",
@@ -48,7 +50,9 @@ __all__ = [
     "cost_by_system",
     "cost_over_payload",
     "cost_over_workers",
+    "differential_flame",
     "factor_intervals",
+    "flame",
     "key",
     "labels",
     "largest",

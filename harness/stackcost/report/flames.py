@@ -1,0 +1,48 @@
+"""The flame graphs of a stored run: of each system at each load, and of what two differ in."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from stackcost.analysis.summary import Factor
+from stackcost.contracts.load import rate_words
+from stackcost.report.opened import OpenedRuns
+from stackcost.report.plots.flame import Drawing, differential_flame, flame
+from stackcost.report.sampled import Folded, SampledLoad, folded_stacks
+from stackcost.report.words import number, pair
+from stackcost.store import RunFolder
+
+
+def flame_graphs(folders: Sequence[RunFolder], opened: OpenedRuns) -> Iterator[Drawing]:
+    """First of each pair of systems at the load of their factor, then of each system and load.
+
+    None of runs without samples.
+    """
+    for each in opened.costs:
+        folder = next(folder for folder in folders if folder.manifest().run == each.manifest.run)
+        yield from _of_run(folded_stacks(folder), each.summary.factors)
+
+
+def _of_run(found: Mapping[SampledLoad, Folded], factors: Sequence[Factor]) -> Iterator[Drawing]:
+    for factor in factors:
+        sides = [
+            stacks
+            for name in (factor.above, factor.below)
+            for load, stacks in found.items()
+            if load.system == name and not load.test and _words(load) in factor.at
+        ]
+        if factor.name == "cpu" and len(sides) == 2:
+            yield differential_flame(
+                f"{pair(factor.above, factor.below)} at {factor.at}: a box is as wide as the "
+                f"longer of both times; red where {factor.above} takes more, blue where "
+                f"{factor.below} does",
+                *sides,
+            )
+    for load, stacks in found.items():
+        total = number(sum(stacks.values()))
+        yield flame(f"{load.system} at {_words(load)}: {total} us per connection", stacks)
+
+
+def _words(load: SampledLoad) -> str:
+    rate = rate_words(load.offered_cps)
+    if not load.test:
+        return rate
+    return f"{load.test} at {rate}" if load.offered_cps else load.test

@@ -1,0 +1,55 @@
+"""The stacks of a stored run: weighted by exact times, for flame graphs and for other programs."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from statistics import mean
+from typing import NamedTuple
+
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.traffic import test_of
+from stackcost.analysis.why.folded import weighted
+from stackcost.store import RunFolder
+
+Folded = Mapping[str, float]
+
+
+class SampledLoad(NamedTuple):
+    """One system at one load. `test`: of HTTP clients; else empty."""
+
+    system: str
+    test: str
+    offered_cps: float
+
+
+def sampled_trials(run: RunFolder) -> Iterator[tuple[Readings, tuple[int, ...]]]:
+    """The load trials that figures use, and the server's cores."""
+    cores = run.manifest().experiment.get("cores", {}).get("server", [])
+    for trial in run.trials():
+        if not trial.set_aside and "sustain" in trial.phases:
+            yield Readings(trial), tuple(cores)
+
+
+def folded_stacks(run: RunFolder) -> dict[SampledLoad, Folded]:
+    """Microseconds per connection of each stack, the mean over the rounds.
+
+    Loads without samples, or without a known cost, are left out.
+    """
+    found: dict[SampledLoad, list[Folded]] = defaultdict(list)
+    for seen, cpus in sampled_trials(run):
+        if stacks := weighted(seen, cpus):
+            load = SampledLoad(seen.trial.server, test_of(seen.trial), seen.trial.offered_cps)
+            found[load].append(stacks)
+    return {load: _mean(every) for load, every in found.items()}
+
+
+def as_lines(stacks: Folded) -> str:
+    """A line for each stack, as flamegraph.pl and speedscope read it; nanoseconds, as they take
+    whole numbers.
+    """
+    lines = (f"{stack} {round(us * 1000)}" for stack, us in sorted(stacks.items()))
+    return "".join(f"{line}\n" for line in lines if not line.endswith(" 0"))
+
+
+def _mean(every: list[Folded]) -> Folded:
+    names = dict.fromkeys(name for each in every for name in each)
+    return {name: mean(each.get(name, 0.0) for each in every) for name in names}

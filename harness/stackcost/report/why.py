@@ -1,0 +1,165 @@
+"""What the cost is made of: the sentence under a factor, and the categories of each system."""
+
+from collections.abc import Iterator
+from math import sqrt
+from typing import NamedTuple
+
+from stackcost.analysis.spread import Spread, combined
+from stackcost.analysis.summary import Factor, Level, Summary
+from stackcost.analysis.why.table import UNMATCHED
+from stackcost.report.text_table import TextTable
+from stackcost.report.words import number, pair, with_range
+
+SHOWN = 10  # categories of each system and of each difference
+NAMED = 4  # categories in a sentence
+SURE = 1.96  # standard errors: a difference below that is not ranked
+
+
+class Difference(NamedTuple):
+    """By how much more time one system takes in a category. `error`: of the samples alone."""
+
+    category: str
+    more: Spread
+    error: float
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is larger than what its samples and its rounds leave open."""
+        if self.more.median is None or self.more.minimum is None or self.more.maximum is None:
+            return False
+        one_sign = self.more.minimum > 0 or self.more.maximum < 0
+        return one_sign and abs(self.more.median) > SURE * self.error
+
+
+def has_why(summary: Summary) -> bool:
+    """Whether any system's cost is divided."""
+    return any(_known(level) for server in summary.servers for level in server.levels)
+
+
+def why_sentences(summary: Summary) -> list[str]:
+    """For each CPU factor what the difference is made of, or why that is not known."""
+    return [
+        sentence
+        for each in summary.factors
+        if each.name == "cpu" and each.ratio.median is not None
+        if (sentence := _sentence(summary, each))
+    ]
+
+
+def why_table(summary: Summary) -> TextTable:
+    """The ten largest categories of each system where its cost is quoted, or of each test of HTTP
+    clients, and of each difference.
+
+    Median, and the range of the rounds; below what samples leave open a difference is "none seen".
+    """
+    quoted = {
+        f"{server.name}, {level.load}" if level.test else server.name: level
+        for server in summary.servers
+        for level in server.levels
+        if (level.test or level is server.quoted) and _known(level)
+    }
+    pairs = [
+        (found, differences(quoted[found.above], quoted[found.below]))
+        for found in summary.factors
+        if found.name == "cpu" and found.above in quoted and found.below in quoted
+    ]
+    shown: dict[str, float] = {}
+    for level in quoted.values():
+        for name, spread in _largest(level.kinds("why")):
+            shown[name] = max(shown.get(name, 0.0), spread.median or 0.0)
+    for _, found in pairs:
+        for each in [each for each in found if each.is_known][:SHOWN]:
+            shown.setdefault(each.category, 0.0)
+    return TextTable(
+        "What that time was spent on, us per connection: median (range of the rounds)",
+        (
+            "category",
+            *quoted,
+            *(f"difference, {pair(each.above, each.below)}" for each, _ in pairs),
+        ),
+        [
+            (
+                name,
+                *(_cell(level, name) for level in quoted.values()),
+                *(_more(found, name) for _, found in pairs),
+            )
+            for name in sorted(shown, key=lambda each: -shown[each])
+        ],
+    )
+
+
+def differences(above: Level, below: Level) -> list[Difference]:
+    """Of all categories, the largest first."""
+    sides = above.kinds("why"), below.kinds("why")
+    found = []
+    for name in dict.fromkeys([*sides[0], *sides[1]]):
+        parts = [
+            (sign, side.get(name) or _none(side))
+            for sign, side in zip((1.0, -1.0), sides, strict=True)
+        ]
+        errors = [level.kinds("why_error").get(name) for level in (above, below)]
+        squares = [(e.median or 0.0) ** 2 / max(len(e.values), 1) for e in errors if e]
+        found.append(Difference(name, combined(parts), sqrt(sum(squares))))
+    return sorted(found, key=lambda each: -abs(each.more.median or 0.0))
+
+
+def _sentence(summary: Summary, found: Factor) -> str:
+    levels = [
+        next((each for each in server.levels if each.load in found.at), None)
+        for name in (found.above, found.below)
+        for server in summary.servers
+        if server.name == name
+    ]
+    if len(levels) != 2 or None in levels:
+        return ""
+    above, below = levels
+    assert above and below
+    for level, name in ((above, found.above), (below, found.below)):
+        if not _known(level):
+            reasons = [spread.reason for spread in level.kinds("why").values()]
+            return f"Why {name} costs that is not known: {reasons[0]}." if reasons else ""
+    every = [each for each in differences(above, below) if each.is_known]
+    more = [each for each in every if (each.more.median or 0.0) > 0]
+    less = [each for each in every if (each.more.median or 0.0) < 0]
+    between = combined([(1.0, above["server_cpu_total"]), (-1.0, below["server_cpu_total"])])
+    if between.median is None or not every:
+        return ""
+    first, second = (found.above, found.below)
+    if between.median < 0:
+        more, less, first, second = less, more, second, first
+    told = [f"{number(abs(each.more.median or 0.0))} are {each.category}" for each in more[:NAMED]]
+    text = f"Of the {number(abs(between.median))} us between {first} and {second}, "
+    text += ", ".join(told) if told else "no category is a known part"
+    if less:
+        own = [f"{number(abs(each.more.median or 0.0))} of {each.category}" for each in less[:2]]
+        text += f"; {second} takes more in others: {', '.join(own)}"
+    return f"{text}."
+
+
+def _known(level: Level) -> bool:
+    return any(spread.median is not None for spread in level.kinds("why").values())
+
+
+def _largest(kinds: dict[str, Spread]) -> Iterator[tuple[str, Spread]]:
+    """The ten largest, and what is in no category."""
+    ordered = sorted(kinds.items(), key=lambda item: -(item[1].median or 0.0))
+    yield from (item for item in ordered[:SHOWN] if item[0] != UNMATCHED)
+    yield from (item for item in ordered if item[0] == UNMATCHED)
+
+
+def _none(side: dict[str, Spread]) -> Spread:
+    """A category that a system has no sample of took nothing in each of its rounds."""
+    rounds = next(iter(side.values())).rounds
+    return Spread(unit="us", values=[0.0] * len(rounds), median=0.0, rounds=rounds)
+
+
+def _cell(level: Level, name: str) -> str:
+    spread = level.kinds("why").get(name)
+    return with_range(spread) if spread else "0"
+
+
+def _more(found: list[Difference], name: str) -> str:
+    each = next((each for each in found if each.category == name), None)
+    if each is None:
+        return "0"
+    return with_range(each.more) if each.is_known else "none seen"

@@ -1,0 +1,118 @@
+"""The sentence under a factor, the table of categories, flame graphs and folded stacks."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.summarise import summarise
+from stackcost.analysis.summary import Summary
+from stackcost.contracts.trial import Trial
+from stackcost.frames import rows
+from stackcost.report.plots.flame import differential_flame, flame
+from stackcost.report.sampled import as_lines, folded_stacks
+from stackcost.report.why import why_sentences, why_table
+from stackcost.store import Manifest, RunFolder
+from tests.analysis.runs import CONTEXT
+from tests.analysis.test_why import CALL, KNOWN, RECEIVES, SENDS, sampled
+from tests.analysis.trials import counter, load_trial
+
+FILTERED = f"{RECEIVES};process_backlog;ip_rcv;nf_hook_slow;nft_do_chain"
+PEER_SENDS = f"{CALL};__x64_sys_sendto;xsk_sendmsg;__dev_direct_xmit;veth_xmit"
+
+
+def trials(rounds: int = 3) -> list[Trial]:
+    """A connection costs 100 us on nginx, and 40 us on a peer."""
+    found: list[Trial] = []
+    for number in range(1, rounds + 1):
+        nginx = load_trial("nginx/kernel", len(found) + 1, number)
+        found.append(sampled(nginx, KNOWN | {("NET_RX", FILTERED): 4}))
+        costs = {"busy": 40.0, "sending": 30.0}
+        peer = load_trial("astf-peer", len(found) + 1, number, microseconds=costs)
+        sampled(peer, {("user", "astf-engine;advance"): 900, ("system", PEER_SENDS): 300})
+        of = {"role": "peer", "process": "7", "kind": "user"}
+        peer.samples += counter("process.cpu_time", 1, of)
+        found.append(peer)
+    return found
+
+
+@pytest.fixture(scope="module")
+def made() -> Summary:
+    return summarise(trials(), CONTEXT)
+
+
+def test_the_sentence_says_what_the_difference_is_made_of(made: Summary) -> None:
+    (told,) = why_sentences(made)
+    assert told.startswith("Of the 60.0 us between nginx/kernel and astf-peer, ")
+    assert "30.6 are netfilter" in told and "30 are copying" in told
+    assert "astf-peer takes more in others: 30.0 of the device" in told
+
+
+def test_a_difference_that_the_samples_leave_open_is_not_ranked() -> None:
+    """100 of 220 samples are TCP here, and 110 there: 2 of 40 us, with an error of 2."""
+    of = {"nginx/kernel": (120, 100), "astf-peer": (110, 110)}
+    few = [
+        sampled(
+            load_trial(name, number, 1),
+            {
+                ("system", f"{SENDS};_copy_from_iter"): copied,
+                ("system", SENDS): sent,
+                ("user", "nginx;ngx_http_handler"): 50,
+                ("NET_RX", FILTERED): 50,
+            },
+        )
+        for number, (name, (copied, sent)) in enumerate(of.items(), 1)
+    ]
+    told = {row[0]: row for row in why_table(summarise(few, CONTEXT)).rows}
+    assert told["TCP"][1:] == ("18.2", "20", "none seen")
+
+
+def test_the_table_has_each_system_and_their_difference(made: Summary) -> None:
+    table = why_table(made)
+    assert table.columns == (
+        "category",
+        "nginx/kernel",
+        "astf-peer",
+        "difference, nginx/kernel : astf-peer",
+    )
+    cells = {row[0]: row[1:] for row in table.rows}
+    assert cells["copying and checksums"] == ("30 (30-30)", "0", "30 (30-30)")
+
+
+def test_the_rows_of_a_trial_add_up_to_its_cost() -> None:
+    seen = Readings(trials(1)[0])
+    found = list(rows.why("run", "nginx/kernel", seen, (1,)))
+    assert sum(row["us"] for row in found) == pytest.approx(99)
+    assert {"system call sendto", "softirq NET_RX", "user space"} <= {r["behalf"] for r in found}
+
+
+def test_folded_stacks_weigh_what_the_connection_cost(tmp_path: Path) -> None:
+    run = RunFolder.create(tmp_path, "made")
+    run.write_manifest(Manifest(run=run.name, experiment={"cores": {"server": [1]}}))
+    for trial in trials(2):
+        run.add_trial(trial)
+    found = {load.system: stacks for load, stacks in folded_stacks(run).items()}
+    assert sum(found["nginx/kernel"].values()) == pytest.approx(99)
+    assert sum(found["astf-peer"].values()) == pytest.approx(40)
+    assert f"system;{SENDS};_copy_from_iter 30000\n" in as_lines(found["nginx/kernel"])
+
+
+def widths(svg: str) -> dict[str, float]:
+    boxes = re.findall(r"<title>([^:<]*): .*?</title><rect [^>]*width=\"([\d.]+)\"", svg)
+    return {name: float(width) for name, width in boxes}
+
+
+def test_a_box_is_as_wide_as_its_time_and_no_text_of_a_run_is_markup() -> None:
+    made = flame("words", {"user;a;b": 25.0, "user;a": 25.0, "system;<script>": 50.0})
+    found = widths(made.svg)
+    assert found["all"] == pytest.approx(1000, abs=1)
+    assert found["a"] == pytest.approx(500, abs=1) and found["b"] == pytest.approx(250, abs=1)
+    assert "<script" not in made.svg and "&lt;script" in made.svg
+
+
+def test_a_differential_graph_says_both_times_and_is_red_where_the_first_takes_more() -> None:
+    made = differential_flame("words", {"system;a": 30.0, "system;b": 1.0}, {"system;b": 4.0})
+    assert "a: 30 us against 0 us, +30.00 us" in made.svg
+    colours = dict(re.findall(r"<title>(\w+): .*?fill=\"#(\w+)\"", made.svg))
+    assert colours["a"][:2] > colours["a"][4:] and colours["b"][:2] < colours["b"][4:]
