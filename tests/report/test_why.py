@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import numpy
 import pytest
 
 from stackcost.analysis.readings import Readings
@@ -11,8 +12,8 @@ from stackcost.analysis.summary import Summary
 from stackcost.contracts.trial import Trial
 from stackcost.frames import rows
 from stackcost.report.plots.flame import differential_flame, flame
-from stackcost.report.sampled import as_lines, folded_stacks
-from stackcost.report.why import why_sentences, why_table
+from stackcost.report.sampled import as_lines, folded_stacks, write_stacks
+from stackcost.report.why import differences, why_sentences, why_table
 from stackcost.store import Manifest, RunFolder
 from tests.analysis.runs import CONTEXT
 from tests.analysis.test_why import CALL, KNOWN, RECEIVES, SENDS, sampled
@@ -68,6 +69,31 @@ def test_a_difference_that_the_samples_leave_open_is_not_ranked() -> None:
     assert told["TCP"][1:] == ("18.2", "20", "none seen")
 
 
+def test_two_sides_of_one_system_differ_no_more_often_than_their_errors_say() -> None:
+    random, seen, tries = numpy.random.default_rng(1), 0, 40
+    functions = ("_copy_from_iter", "kfree", "tcp_write_xmit", "ip_output", "veth_xmit")
+    for _ in range(tries):
+        sides = [
+            sampled(
+                load_trial(name, number, 1),
+                {
+                    ("user", "nginx;ngx_http_handler"): 50,
+                    ("NET_RX", f"{RECEIVES};process_backlog;tcp_v4_rcv"): 50,
+                    **{
+                        ("system", f"{CALL};__x64_sys_sendto;{function}"): int(times)
+                        for function, times in zip(functions, drawn, strict=True)
+                    },
+                },
+            )
+            for number, name in enumerate(CONTEXT.servers, 1)
+            for drawn in [random.multinomial(400, (0.3, 0.3, 0.2, 0.1, 0.1))]
+        ]
+        above, below = (server.levels[0] for server in summarise(sides, CONTEXT).servers)
+        seen += sum(each.is_known for each in differences(above, below))
+    # 5 % of 200 are 10, with a deviation of 3.
+    assert seen <= 20
+
+
 def test_the_table_has_each_system_and_their_difference(made: Summary) -> None:
     table = why_table(made)
     assert table.columns == (
@@ -96,6 +122,8 @@ def test_folded_stacks_weigh_what_the_connection_cost(tmp_path: Path) -> None:
     assert sum(found["nginx/kernel"].values()) == pytest.approx(99)
     assert sum(found["astf-peer"].values()) == pytest.approx(40)
     assert f"system;{SENDS};_copy_from_iter 30000\n" in as_lines(found["nginx/kernel"])
+    written = {path.name: path.read_text() for path in write_stacks(run, tmp_path / "stacks")}
+    assert written["nginx-kernel-1000.folded"] == as_lines(found["nginx/kernel"])
 
 
 def widths(svg: str) -> dict[str, float]:

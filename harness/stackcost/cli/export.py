@@ -32,14 +32,27 @@ def export(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="file to write; default: the terminal")
     ] = None,
+    stacks: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="write there instead, for each system and load, a file of its stacks with their "
+            "nanoseconds per connection, which speedscope and flamegraph.pl read",
+        ),
+    ] = None,
 ) -> None:
     """Write the figures of a run as one long table, with unit, definition and source."""
     import sys
 
     from stackcost.host.files import write_whole
     from stackcost.report.export import encode
+    from stackcost.report.sampled import write_stacks
     from stackcost.store import RunFolder
 
+    if stacks:
+        for written in write_stacks(RunFolder.open(run), stacks):
+            print(written)
+        return
     content = encode(RunFolder.open(run), form.value)
     if out:
         write_whole(out, content)

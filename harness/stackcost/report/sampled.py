@@ -1,13 +1,17 @@
 """The stacks of a stored run: weighted by exact times, for flame graphs and for other programs."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
 
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.traffic import test_of
 from stackcost.analysis.why.folded import weighted
+from stackcost.contracts.errors import StackcostError
+from stackcost.host.files import write_whole
 from stackcost.store import RunFolder
 
 Folded = Mapping[str, float]
@@ -40,6 +44,22 @@ def folded_stacks(run: RunFolder) -> dict[SampledLoad, Folded]:
             load = SampledLoad(seen.trial.server, test_of(seen.trial), seen.trial.offered_cps)
             found[load].append(stacks)
     return {load: _mean(every) for load, every in found.items()}
+
+
+def write_stacks(run: RunFolder, to: Path) -> Iterator[Path]:
+    """A file for each system and load in a folder, which is made if it is missing.
+
+    StackcostError if the run has no stacks.
+    """
+    found = folded_stacks(run)
+    if not found:
+        raise StackcostError(f"{run.path} has no samples of stacks, or no known cost")
+    to.mkdir(parents=True, exist_ok=True)
+    for load, stacks in found.items():
+        words = f"{load.system} {load.test} {load.offered_cps:g}"
+        path = to / f"{re.sub('[^A-Za-z0-9.]+', '-', words)}.folded"
+        write_whole(path, as_lines(stacks).encode())
+        yield path
 
 
 def as_lines(stacks: Folded) -> str:
