@@ -7,6 +7,7 @@ from stackcost.analysis.spread import Spread
 from stackcost.analysis.summarise import summarise
 from stackcost.contracts.trial import Trial
 from stackcost.report.tables import latency_table
+from tests.analysis.http_trials import asked
 from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import counter, load_trial
 
@@ -32,6 +33,43 @@ def test_every_round_has_its_own_percentile() -> None:
     assert found["latency.web.completion.p50"].unit == "us"
 
 
+def many(*counts: int) -> Trial:
+    """A trial of 100 us, 200 us and so on, as many of each."""
+    histogram = HdrHistogram(1, 2**32 - 1, 2)
+    for place, count in enumerate(counts, 1):
+        histogram.record_value(100 * place, count)
+    made = load_trial()
+    made.load.latency = {"": {"completion": histogram.encode().decode()}}
+    return made
+
+
+def test_the_tail_is_told_of_trials_with_ten_connections_beyond_it_and_else_why_not() -> None:
+    few, enough = many(99_979, 20), many(99_980, 20)
+    found = percentiles(few)
+    assert found["latency.completion.p99.99"].median is None
+    why = "fewer than 100,000 connections in a trial, 10 beyond it"
+    assert found["latency.completion.p99.99"].reason == why
+    assert found["latency.completion.p99.9"].values == [100]
+    both = percentiles(few, enough)["latency.completion.p99.99"]
+    assert both.values == [200]  # of the second round alone
+    table = latency_table(summarise([enough], CONTEXT))
+    assert table.columns[-3:] == ("p99.99", "p99.999", "max")
+    assert table.rows[0][-3:] == ("200", "n/a", "200")
+    assert "p99.999 of some rows is not told: fewer than 1,000,000 connections" in table.title
+    assert "p99.99 of some rows" not in table.title
+    assert percentiles(many(999_985, 15))["latency.completion.p99.999"].values == [200]
+
+
+def test_ab_tells_no_percentile_of_the_tail_of_whole_connections() -> None:
+    histogram = HdrHistogram(1, 2**32 - 1, 2)
+    histogram.record_value(100, 2_000_000)
+    for program, told in (("ab", None), ("wrk", 100)):
+        made = asked(program, 10, "tps", 0.0, 1.0)
+        made.load.latency = {"": {"connection": histogram.encode().decode()}}
+        found = percentiles(made)["latency.connection.p99.99"]
+        assert found.median == told and found.reason.startswith("ab tells") == (told is None)
+
+
 def test_without_histograms_it_is_unknown_with_a_reason() -> None:
     silent = load_trial()
     silent.load.latency = None
@@ -52,8 +90,15 @@ def test_the_table_shows_known_and_unknown() -> None:
     )
     rows = {row[0]: row for row in table.rows if row[2].endswith("completion")}
     timed = ("1 of 10,000",)  # the others did not complete, or were not timed
-    assert rows["nginx/kernel"][2:] == ("web: completion", *timed, *("100",) * 5)
-    assert rows["astf-peer"][3:] == ("n/a",) * 6
+    assert rows["nginx/kernel"][2:] == (
+        "web: completion",
+        *timed,
+        *("100",) * 4,
+        "n/a",
+        "n/a",
+        "100",
+    )
+    assert rows["astf-peer"][3:] == ("n/a",) * 8
 
 
 def test_with_tcp_as_published_the_table_says_that_nagle_is_in_it() -> None:

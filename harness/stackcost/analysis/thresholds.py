@@ -33,6 +33,12 @@ SLOWED_LIMIT = 0.02
 # Seconds of a trial that nothing slowed; with less, its cost is that of the whole trial.
 UNDISTURBED_LEAST_S = 1.0
 
+# --- Percentiles of latency ---
+
+# Connections of a trial that are beyond a percentile of the tail, for it to be told: with fewer it
+# is the time of single connections.
+BEYOND_PERCENTILE = 10
+
 # --- Whether a server was past its ceiling (overload, flows) ---
 
 # Of a core, by the server: beyond it there is no time left for a burst.

@@ -17,6 +17,7 @@ from stackcost.contracts.latency import (
     KINDS,
     PERCENTILES,
     SIGNIFICANT_FIGURES,
+    TAIL,
     percentile_us,
 )
 from stackcost.contracts.sample import Kind, Metric, Sample
@@ -114,6 +115,6 @@ def _samples(now: float, histograms: Histograms) -> Iterable[Sample]:
         for kind, histogram in kinds.items():
             for name, percentile in PERCENTILES.items():
                 value = percentile_us(histogram, percentile)
-                if value is not None:
+                if value is not None and name not in TAIL:  # a second has too few connections
                     labels = {"group": group, "kind": kind, "percentile": name}
                     yield LATENCY.sample(now, value / 1e6, **labels)

@@ -3,7 +3,16 @@
 from hdrh.histogram import HdrHistogram
 
 KINDS = ("connect", "first_byte", "completion")
-PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99.9": 99.9, "max": 100.0}
+PERCENTILES = {
+    "p50": 50.0,
+    "p90": 90.0,
+    "p99": 99.0,
+    "p99.9": 99.9,
+    "p99.99": 99.99,
+    "p99.999": 99.999,
+    "max": 100.0,
+}
+TAIL = ("p99.99", "p99.999")  # only told where enough connections are beyond them
 HIGHEST_US = 2**32 - 1
 SIGNIFICANT_FIGURES = 2  # the engine's; a value is known to 0.8 %
 

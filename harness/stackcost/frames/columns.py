@@ -95,7 +95,13 @@ LATENCY = {
         'end of the measured time: "connect", "first_byte" or "completion", from the intended '
         'start by the schedule; for HTTP clients "request" or "connection"',
     ),
-    "percentile": Column("", '"p50", "p90", "p99", "p99.9" or "max"'),
+    "percentile": Column(
+        "", '"p50", "p90", "p99", "p99.9", "p99.99", "p99.999" (of trials with enough) or "max"'
+    ),
+    "timed": Column("1", "connections in the percentiles of this kind, all rounds together"),
+    "attempted": Column(
+        "1", "connections that began in the windows, all rounds and groups; unknown of HTTP clients"
+    ),
     "round": _ROUND,
     "us": Column("us", "the percentile in this round"),
     "reason": _REASON,

@@ -91,8 +91,12 @@ def latency(summary: Summary) -> Iterator[Row]:
     for _, level, head in levels(summary):
         for group, kinds in level.latency.items():
             for kind, percentiles in kinds.items():
+                counts = {
+                    "timed": level.timed.get(group, {}).get(kind),
+                    "attempted": level.attempted,
+                }
                 for name, spread in percentiles.items():
-                    own = {**head, "group": group, "kind": kind, "percentile": name}
+                    own = {**head, "group": group, "kind": kind, "percentile": name, **counts}
                     for each in rounds(spread):
                         yield {**own, "round": each.round, "us": each.value, "reason": each.reason}
 

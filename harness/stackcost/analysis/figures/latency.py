@@ -6,10 +6,13 @@ from hdrh.histogram import HdrHistogram
 
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import Loads
-from stackcost.contracts.latency import KINDS, PERCENTILES, percentile_us
+from stackcost.analysis.thresholds import BEYOND_PERCENTILE
+from stackcost.contracts.latency import KINDS, PERCENTILES, TAIL, percentile_us
+from stackcost.contracts.load import HttpClients
 from stackcost.contracts.trial import Trial
 
 UNKNOWN_REASON = "this generator does not report latency from the intended start"
+OF_AB = "ab tells whole percentiles up to the 99th, and the longest time"
 NONE_REACHED = "no connection reached this point"
 
 
@@ -38,11 +41,35 @@ def _percentiles(loads: Loads) -> dict[str, Values]:
             texts = [each.get(group, {}).get(kind) for each in stored]
             read = [HdrHistogram.decode(text) if text else None for text in texts]
             reason = NONE_REACHED if any(read) else UNKNOWN_REASON
-            for name, percentile in PERCENTILES.items():
-                values = [percentile_us(each, percentile) if each else None for each in read]
+            for name in PERCENTILES:
+                values = [_told(each, name) if each else None for each in read]
+                why = too_few(name) if name in TAIL and any(read) else reason
+                if name in TAIL and kind == "connection" and _by_ab(loads):
+                    values, why = [None] * len(read), OF_AB
                 full = f"{group}.{kind}.{name}" if group else f"{kind}.{name}"
-                found[full] = Values(values, loads.rounds, reason)
+                found[full] = Values(values, loads.rounds, why)
     return found
+
+
+def _by_ab(loads: Loads) -> bool:
+    of = [seen.trial.load for seen in loads.trials]
+    return any(isinstance(e, HttpClients) and e.settings and e.settings.program == "ab" for e in of)
+
+
+def needed(name: str) -> int:
+    """Connections that a trial has to have for this percentile of the tail to be told."""
+    return round(BEYOND_PERCENTILE / (1 - PERCENTILES[name] / 100))
+
+
+def too_few(name: str) -> str:
+    """Why a percentile of the tail is not told."""
+    return f"fewer than {needed(name):,} connections in a trial, {BEYOND_PERCENTILE} beyond it"
+
+
+def _told(histogram: HdrHistogram, name: str) -> float | None:
+    if name in TAIL and histogram.get_total_count() < needed(name):
+        return None
+    return percentile_us(histogram, PERCENTILES[name])
 
 
 LATENCY = Figure[Loads](
@@ -53,7 +80,8 @@ LATENCY = Figure[Loads](
     "(connect), the first payload (first_byte), and the end of the client's program, with the "
     "whole response received (completion); of HTTP clients the time of a request or a connection "
     "as they tell it; percentiles of the connections that reached this point in the sustain "
-    "window, with the template group before the kind",
+    "window, with the template group before the kind; p99.99 and p99.999 of trials with ten "
+    "connections beyond them or more",
     source="stackcost_get_latency of the generator, histograms of two significant figures; the "
     "clients' own output",
     of="load",

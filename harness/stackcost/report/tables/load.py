@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import PUBLISHED_TCP, Level, Summary
+from stackcost.contracts.latency import PERCENTILES, TAIL
 from stackcost.report.tables.latency_unit import LatencyUnit
 from stackcost.report.text_table import TextTable
 from stackcost.report.words import UNKNOWN, number, share, with_range
@@ -100,19 +101,22 @@ def _reason(costs: Mapping[str, Spread]) -> str:
 
 def latency_table(summary: Summary) -> TextTable:
     """Times of connections from their intended start, by template group and kind."""
-    shown = ("p50", "p90", "p99", "p99.9", "max")
     unit = LatencyUnit(_percentiles(summary))
     return TextTable(
         f"Latency from the intended start, {unit.unit}: median (min-max of the rounds)"
+        + _tail_words(summary)
         + (f"; {NAGLE}" if summary.tcp == PUBLISHED_TCP and not summary.has_tests else ""),
-        ("server", "offered /s", "until", "timed", *shown),
+        ("server", "offered /s", "until", "timed", *PERCENTILES),
         [
             (
                 server.name,
                 level.load,
                 f"{group}: {kind}" if group else kind,
                 timed_of(level, group, kind),
-                *(unit.with_range(percentiles[name]) for name in shown),
+                *(
+                    unit.with_range(percentiles[name]) if name in percentiles else UNKNOWN
+                    for name in PERCENTILES
+                ),
             )
             for server in summary.servers
             for level in server.levels
@@ -122,6 +126,21 @@ def latency_table(summary: Summary) -> TextTable:
         named=3,
         reason=next((each.reason for each in _percentiles(summary) if each.reason), ""),
     )
+
+
+def _tail_words(summary: Summary) -> str:
+    """Why percentiles of the tail are not told, if that is so of any row."""
+    missing = {
+        name: spread.reason
+        for server in summary.servers
+        for level in server.levels
+        for kinds in level.latency.values()
+        for percentiles in kinds.values()
+        if percentiles["max"].median is not None
+        for name in TAIL
+        if (spread := percentiles.get(name)) and spread.median is None
+    }
+    return "".join(f"; {name} of some rows is not told: {why}" for name, why in missing.items())
 
 
 def timed_of(level: Level, group: str, kind: str) -> str:
