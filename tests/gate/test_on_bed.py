@@ -58,10 +58,10 @@ def test_a_ceiling_is_searched_and_stored_as_a_run_of_ceilings(tmp_path: Path) -
 @pytest.mark.bed
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_a_strict_run_passes_where_a_rate_holds_and_fails_without_a_baseline(
-    pytester: pytest.Pytester,
-) -> None:
-    """As a job of CI runs it, with what nginx does here many times over as the wanted number."""
+def test_a_strict_run_is_green_only_if_a_rate_was_judged(pytester: pytest.Pytester) -> None:
+    """As a job of CI runs it. On a machine whose cores others use it cannot tell, and then fails;
+    the wanted number is a fraction of what nginx does on any machine.
+    """
     text = FILE.read_text().replace("../", f"{FILE.parents[1]}/")
     (pytester.path / "nginx.yaml").write_text(text)
     pytester.makepyfile(
@@ -73,11 +73,17 @@ def test_a_strict_run_passes_where_a_rate_holds_and_fails_without_a_baseline(
     none = pytester.runpytest_subprocess(*plugin, *strict, "test_before.py")
     assert none.ret == pytest.ExitCode.TESTS_FAILED
     none.stdout.fnmatch_lines(["stackcost: 1 had no baseline (no rate was judged)"])
-    held = pytester.runpytest_subprocess(*plugin, *strict, "--junitxml=rates.xml", "test_number.py")
-    assert held.ret == pytest.ExitCode.OK, held.stdout.str()
-    held.stdout.fnmatch_lines(["stackcost: 1 held"])
+    done = pytester.runpytest_subprocess(*plugin, *strict, "--junitxml=rates.xml", "test_number.py")
     root = ElementTree.parse(pytester.path / "rates.xml")
     told = {each.attrib["name"]: each.attrib["value"] for each in root.iter("property")}
-    assert told["stackcost_outcome"] == "holds" and float(told["stackcost_wanted_cps"]) == 500
-    assert 1 < float(told["stackcost_ratio_low"]) <= float(told["stackcost_ratio"])
+    assert float(told["stackcost_cps"]) > float(told["stackcost_wanted_cps"]) == 500
+    if told["stackcost_outcome"] == "holds":
+        assert done.ret == pytest.ExitCode.OK
+        done.stdout.fnmatch_lines(["stackcost: 1 held"])
+        assert 1 < float(told["stackcost_ratio_low"]) <= float(told["stackcost_ratio"])
+    else:
+        assert told["stackcost_outcome"] == "cannot tell"
+        assert done.ret == pytest.ExitCode.TESTS_FAILED
+        done.stdout.fnmatch_lines(["stackcost: 1 could not tell (no rate was judged)"])
+    assert (pytester.path / told["stackcost_run"]).is_dir()
     assert existing_namespaces() == []
