@@ -15,8 +15,9 @@ from stackcost.analysis.comparison import Comparison
 from stackcost.analysis.head import Head, Part
 from stackcost.analysis.spread import Spread
 from stackcost.contracts.dut_settings import BehindOn
+from stackcost.contracts.http import HttpSettings
 from stackcost.contracts.latency import PERCENTILES
-from stackcost.contracts.load import ESTABLISHED, HttpSettings, rate_words
+from stackcost.contracts.load import ESTABLISHED, rate_words
 from stackcost.contracts.tuning import Change
 
 FORMAT = "stackcost-summary/2"

@@ -7,7 +7,6 @@ from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Level, Memory, ServerResult, Summary, TrialRow
-from stackcost.analysis.traffic import test_of
 from stackcost.analysis.why.division import division, why_none
 from stackcost.contracts.trial import Trial
 
@@ -48,7 +47,7 @@ def why(run: str, system: str, seen: Readings, cpus: tuple[int, ...]) -> Iterato
         "trial": seen.trial.number,
         "round": seen.trial.round,
         "system": system,
-        "test": test_of(seen.trial),
+        "test": seen.trial.traffic.test,
         "offered_cps": seen.trial.offered_cps,
     }
     found, reason = division(seen, cpus), why_none(seen, cpus)

@@ -8,7 +8,6 @@ from statistics import mean
 from typing import NamedTuple
 
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.traffic import test_of
 from stackcost.analysis.why.folded import weighted
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.files import write_whole
@@ -41,7 +40,7 @@ def folded_stacks(run: RunFolder) -> dict[SampledLoad, Folded]:
     found: dict[SampledLoad, list[Folded]] = defaultdict(list)
     for seen, cpus in sampled_trials(run):
         if stacks := weighted(seen, cpus):
-            load = SampledLoad(seen.trial.server, test_of(seen.trial), seen.trial.offered_cps)
+            load = SampledLoad(seen.trial.server, seen.trial.traffic.test, seen.trial.offered_cps)
             found[load].append(stacks)
     return {load: _mean(every) for load, every in found.items()}
 

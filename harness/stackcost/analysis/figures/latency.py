@@ -8,7 +8,6 @@ from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import Loads
 from stackcost.analysis.thresholds import BEYOND_PERCENTILE
 from stackcost.contracts.latency import KINDS, PERCENTILES, TAIL, percentile_us
-from stackcost.contracts.load import HttpClients
 from stackcost.contracts.trial import Trial
 
 UNKNOWN_REASON = "this generator does not report latency from the intended start"
@@ -52,8 +51,8 @@ def _percentiles(loads: Loads) -> dict[str, Values]:
 
 
 def _by_ab(loads: Loads) -> bool:
-    of = [seen.trial.load for seen in loads.trials]
-    return any(isinstance(e, HttpClients) and e.settings and e.settings.program == "ab" for e in of)
+    asked = (seen.trial.traffic.http_settings for seen in loads.trials)
+    return any(each is not None and each.program == "ab" for each in asked)
 
 
 def needed(name: str) -> int:
