@@ -15,6 +15,7 @@ using tls::Version;
 constexpr uint64_t kFlows = 20;
 /// Alerts, RFC 8446 section 6.
 constexpr size_t kBadRecordMac = 20;
+constexpr size_t kHandshakeFailure = 40;
 constexpr size_t kProtocolVersion = 70;
 constexpr size_t kNoApplicationProtocol = 120;
 
@@ -140,6 +141,36 @@ TEST(Tls, ACompleteHandshakeIsTimedFromTheIntendedStart) {
   EXPECT_EQ(highest(Version::tls12, LatencyKind::tls_handshake), 6u);
 }
 
+TEST(Tls, AServerThatAsksForAnotherGroupCostsARoundTrip) {
+  Settings settings;
+  settings.to_server.delay = settings.to_client.delay = kMillisecond;
+  // The client's key is of its first group: HelloRetryRequest, RFC 8446 section 2.1.
+  Network network(settings, profile({.response = 1000, .limit = kFlows}),
+                  with({.groups = "X25519:P-384"}), with({.groups = "P-384"}));
+  ASSERT_TRUE(network.drain(20 * kSecond));
+  EXPECT_EQ(counts(network, Side::client).full, kFlows);
+  const LatencyBlock& times = network.run(Side::client).latencies().at(0);
+  EXPECT_EQ(times[LatencyKind::tls_handshake].highest() / 1000, 6u);
+}
+
+TEST(Tls, TakesTheCiphersThatAreAskedFor) {
+  const HttpLike http{.limit = kFlows};
+  for (const auto& [version, cipher] :
+       {std::pair{Version::tls13, "TLS_AES_128_GCM_SHA256"},
+        std::pair{Version::tls13, "TLS_CHACHA20_POLY1305_SHA256"},
+        std::pair{Version::tls12, "ECDHE-ECDSA-AES128-GCM-SHA256"},
+        std::pair{Version::tls12, "ECDHE-ECDSA-CHACHA20-POLY1305"}}) {
+    Network network({}, profile(http), with({.version = version, .ciphers = cipher}));
+    ASSERT_TRUE(network.drain(20 * kSecond));
+    expect_whole(network, kFlows, http);
+  }
+  Network apart({}, profile(http),
+                with({.version = Version::tls13, .ciphers = "TLS_AES_128_GCM_SHA256"}),
+                with({.version = Version::tls13, .ciphers = "TLS_CHACHA20_POLY1305_SHA256"}));
+  ASSERT_TRUE(apart.drain(20 * kSecond));
+  EXPECT_EQ(counts(apart, Side::server).alerts_sent[kHandshakeFailure], kFlows);
+}
+
 TEST(Tls, EndsThatDoNotAgreePartByAnAlert) {
   Network network({}, profile({.limit = kFlows}), with({.version = Version::tls12}),
                   with({.version = Version::tls13}));
@@ -216,9 +247,9 @@ TEST(Tls, WhatIsQueuedWithoutWaitingArrivesInOrder) {
   expect_whole(network, kFlows, whole);
 }
 
-TEST(Tls, ARunThatIsCutGivesItsMemoryBack) {
-  Network network({}, profile({.response = 1'000'000, .cps = 1000}), with({}));
-  network.run_until(400 * kMillisecond);
+TEST(Tls, ARunCanBeCutInTheMiddleOfItsConnections) {
+  Network network({}, profile({.response = 1'000'000, .cps = 100}), with({}));
+  network.run_until(200 * kMillisecond);
   EXPECT_GT(network.status(Side::client).client_flows, 0u);
   network.close(Side::client);
   network.close(Side::server);
