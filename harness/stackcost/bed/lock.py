@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import ClassVar, Self
 
 from stackcost.contracts.errors import StackcostError
@@ -43,12 +42,7 @@ class RunLock:
         RunLock._depth += 1
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         RunLock._depth -= 1
         if RunLock._depth == 0:
             RunLock._held.__exit__(None, None, None)

@@ -1,9 +1,12 @@
-"""How many files and sockets a process has open, counted without leaving anything in the kernel.
+"""The files and sockets that a process has open; they are counted without a trace in the kernel.
 
 A list of /proc/PID/fd makes an inode and a dentry for each descriptor (fs/proc/fd.c,
 proc_readfd_common). They stay until the process ends, and memory that is read later contains them.
 """
 
+import contextlib
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from stackcost.host.namespace import OWN, execute
@@ -27,3 +30,21 @@ def listed_open_files(process: int) -> int:
     """
     folder = f"/proc/{process}/fd"
     return len(execute(OWN, ["unshare", "--mount", "--mount-proc", "ls", "-U", folder]).split())
+
+
+def targets(process: Path) -> Iterator[str]:
+    """What the descriptors of a process are of, such as "socket:[12698]"; none once it has ended.
+
+    `process`: its folder in /proc.
+    """
+    with contextlib.suppress(OSError):  # it has ended
+        for entry in os.scandir(process / "fd"):
+            with contextlib.suppress(OSError):  # closed meanwhile
+                yield os.readlink(entry.path)
+
+
+def tcp_sockets(process: Path) -> Iterator[list[str]]:
+    """The columns of each TCP socket of the kernel in the network namespace of a process."""
+    for table in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError):  # it has ended, or this kernel has no IPv6
+            yield from map(str.split, (process / "net" / table).read_text().splitlines()[1:])

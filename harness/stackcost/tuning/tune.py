@@ -3,7 +3,6 @@
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
-from types import TracebackType
 from typing import Any, Self
 
 from stackcost.contracts.errors import StackcostError
@@ -41,12 +40,7 @@ class Tuning:
         self.changes += [_told(name, "machine", each) for name, each in self.tier.other.items()]
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._undo()
 
     def describe(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from stackcost.analysis import factors
 from stackcost.analysis.context import Context
 from stackcost.analysis.figures import (
     collected,
@@ -10,7 +11,6 @@ from stackcost.analysis.figures import (
     latency,
     machine,
     memory,
-    pairs,
     rates,
     stacks,
     why,
@@ -73,10 +73,10 @@ ALL: tuple[Declared, ...] = (
     rates.OFFERED,
     *OF_LOADS,
     *OF_MEMORY,
-    pairs.CPU,
-    pairs.CPU_WITH_KERNEL,
-    pairs.CPU_WITHOUT_SENDING,
-    pairs.MEMORY,
+    factors.CPU,
+    factors.CPU_WITH_KERNEL,
+    factors.CPU_WITHOUT_SENDING,
+    factors.MEMORY,
 )
 JUDGED = tuple(figure.name for figure in ALL if figure.judged)
 _IN_OTHER_TABLES = tuple(f"{each.name}." for each in OF_LOADS if each.table != "loads")

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import re
 import subprocess
 from collections.abc import Collection, Mapping
@@ -15,6 +14,7 @@ import psutil
 from stackcost.contracts.counts import Usage
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.namespace import execute, find_program, processes_inside
+from stackcost.host.open_files import targets, tcp_sockets
 from stackcost.stacks.onload.installation import Installation
 
 # Onload's, of its stacks together; and the kernel's, of the program's namespace.
@@ -157,29 +157,24 @@ def _sockets(installation: Installation, process: int) -> Sockets:
     Of the latter those count that the kernel lists as TCP, for a program has others.
     """
     folder = installation.root / f"proc/{process}"
-    tcp = _kernel_tcp(folder / "net/tcp") | _kernel_tcp(folder / "net/tcp6")
-    onload = kernel = 0
-    with contextlib.suppress(OSError):  # it has ended
-        for entry in os.scandir(folder / "fd"):
-            with contextlib.suppress(OSError):  # closed meanwhile
-                target = os.readlink(entry.path)
-                onload += target.startswith("onload:[tcp")
-                kernel += target in tcp
-    return Sockets(onload, kernel)
+    kernel = _kernel_tcp(folder)
+    found = list(targets(folder))
+    return Sockets(
+        sum(target.startswith("onload:[tcp") for target in found),
+        sum(target in kernel for target in found),
+    )
 
 
-def _kernel_tcp(table: Path) -> set[str]:
+def _kernel_tcp(process: Path) -> set[str]:
     """The kernel's TCP sockets of the process's namespace, as /proc/PID/fd names them.
 
     Those between addresses of the loopback are left out: no stack beside the kernel carries them.
     """
-    found = set()
-    with contextlib.suppress(OSError):
-        for row in table.read_text().splitlines()[1:]:
-            columns = row.split()
-            if not _is_loopback(columns[1].partition(":")[0]):
-                found.add(f"socket:[{columns[9]}]")
-    return found
+    return {
+        f"socket:[{columns[9]}]"
+        for columns in tcp_sockets(process)
+        if not _is_loopback(columns[1].partition(":")[0])
+    }
 
 
 def _is_loopback(text: str) -> bool:
