@@ -56,7 +56,7 @@ class RunningServer:
     `processes`: the server's and its stack's, by role. `name`: of the server. `ip_version`: of its
     clients. `wiring`: its test bed. `folder`: logs of its programs. `own`: files with collectors of
     the user's own. `host`: the description of its machine by the name that the controller has for
-    it; empty on the controller's machine.
+    it; empty on the controller's machine. `sample_stacks`: as of the plan.
 
     Arguments and results of public methods are plain data, so a server may be on another host
     (`stackcost.hosts`), or on a device that nothing can be asked of (`external`). The
@@ -72,6 +72,7 @@ class RunningServer:
         folder: Path,
         own: Sequence[str] = (),
         host: Mapping[str, Any] | None = None,
+        sample_stacks: bool = True,
     ):
         self.bed = bed
         self.tuning = tuning
@@ -84,6 +85,7 @@ class RunningServer:
         self._folder = folder
         self._own = [collector_class(each) for each in own]
         self._host = dict(host or {})
+        self._sample_stacks = sample_stacks
 
     def response_length(self) -> int:
         """Bytes (headers and body) of one response, as probed from the running server."""
@@ -115,7 +117,13 @@ class RunningServer:
         self.processes = self.server.processes() | self.stack.processes()
         cpus = self.bed.cpus
         collectors = [
-            *machine_collectors(self.bed.server_namespace, cpus.server, self.processes, detail),
+            *machine_collectors(
+                self.bed.server_namespace,
+                cpus.server,
+                self.processes,
+                detail,
+                cpus.server if self._sample_stacks else (),
+            ),
             *others,
             *([ProcessesBehind(self.server.depends_on())] if self.wiring.server else []),
             *self.server.own_collectors(),
@@ -306,7 +314,9 @@ def local_server(
             stack.prepare()
             start_on(stack, server)
             bed.steer()  # a stack that took the interface made receive work by that
-            yield RunningServer(bed, tuning, stack, server, folder, plan.collectors, host)
+            yield RunningServer(
+                bed, tuning, stack, server, folder, plan.collectors, host, plan.sample_stacks
+            )
         finally:
             server.stop()
             stack.release()
@@ -345,16 +355,17 @@ def machine_collectors(
     server_cpus: Collection[int],
     processes: Mapping[str, int],
     detail: Detail = Detail.SOFTIRQS,
+    sampled: Collection[int] = (),
 ) -> list[Collector]:
     """All that is read of the machine itself and of the server's processes, by role.
 
-    Stacks are not sampled where only tasks are booked, as in a search, nor on no core.
+    `sampled`: cores of which stacks are sampled, unless only tasks are booked, as in a search.
     """
     account = CpuAccount(detail)
-    sampled = server_cpus and detail is not Detail.TASKS
+    samples = sampled and detail is not Detail.TASKS
     return [
         account,
-        *([StackSamples(account, server_cpus)] if sampled else []),
+        *([StackSamples(account, sampled)] if samples else []),
         CpuTime(),
         Energy(),
         CoreSpeed(server_cpus),

@@ -18,7 +18,8 @@ class ServerPlan:
     the bed uses in place of veth pairs; the load is then on another host, and `load_cpus` is not
     used. `neighbours`: MAC addresses of the load's interfaces there. `gateways`: the generators
     after the first one. `collectors`: files of the user's own, on this machine. `host`: the name of
-    the server's host in the experiment, if it is another one.
+    the server's host in the experiment, if it is another one. `sample_stacks`: whether the stacks
+    of the server's cores are sampled.
     """
 
     settings: ServerSettings
@@ -37,3 +38,4 @@ class ServerPlan:
     gateways: tuple[ClientGateway, ...] = ()
     collectors: tuple[str, ...] = ()
     host: str = ""
+    sample_stacks: bool = True

@@ -152,4 +152,5 @@ def server_plan(
         interfaces=interfaces,
         gateways=gateways_of(experiment),
         collectors=tuple(experiment.collectors),
+        sample_stacks=experiment.sample_stacks,
     )
