@@ -29,8 +29,8 @@ from stackcost.hosts.host_sampler import HostSampler
 from stackcost.hosts.remote import RemoteServer, remote_server
 from stackcost.hosts.version import suite_version
 from stackcost.loading.local import RunningGenerator
-from stackcost.remote.lines import pack
-from stackcost.remote.proxy import Call, Proxy, methods_of
+from stackcost.remote.lines import pack, unpack
+from stackcost.remote.proxy import Call, Proxy, call_of, methods_of
 from stackcost.remote.types import decode_arguments, encode_arguments
 from stackcost.serving.local import RunningServer
 from stackcost.serving.sampling import Interface
@@ -128,6 +128,12 @@ def test_every_type_of_a_method_can_be_sent(kind: type) -> None:
             assert "return" in hints and len(hints) == len(inspect.signature(method).parameters)
             for hint in hints.values():
                 TypeAdapter(hint)
+
+
+def test_an_interval_without_end_can_be_sent(tmp_path: Path) -> None:
+    call = call_of(HostSampler, "read_often", [], math.inf)
+    packed = unpack(pack(encode_arguments(call.method, call.arguments)))
+    assert decode_arguments(call.method, packed, tmp_path) == call.arguments
 
 
 def test_an_error_there_names_the_host_and_how_to_fix_it(here: Here, tmp_path: Path) -> None:
