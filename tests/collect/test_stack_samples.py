@@ -54,7 +54,7 @@ def test_about_500_samples_a_second_are_taken_of_what_runs() -> None:
     for sample in samples:
         if sample.labels["kind"] == "user":
             files[sample.labels["stack"].partition(";")[0]] += int(sample.value or 0)
-    assert any("python" in name for name in files)
+    assert any("python" in name for name in files), files
 
 
 def test_a_stack_of_the_kernel_goes_from_the_system_call_to_what_it_does() -> None:
