@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from stackcost.analysis.why.table import table
 from stackcost.collect import stack_samples
 from stackcost.collect.cpu_account import CpuAccount
 from stackcost.collect.sampler import Sampler
@@ -20,6 +21,18 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="BPF needs root"),
 ]
 CPU = online_cpus()[-1]
+GETPPID = """
+import os, time
+while time.process_time() < 1:
+    for _ in range(10_000): os.getppid()
+"""
+COPY = """
+import socket, time
+to, sender = socket.socketpair()
+message = bytes(100_000)
+while time.process_time() < 1: sender.send(message); to.recv(100_000, socket.MSG_WAITALL)
+"""
+COPYING = "copying and checksums"
 
 
 def sampled(program: str) -> tuple[list[Sample], float]:
@@ -62,6 +75,17 @@ def test_a_stack_of_the_kernel_goes_from_the_system_call_to_what_it_does() -> No
     system = [sample for sample in samples if sample.labels["kind"] == "system"]
     read = sum(s.value or 0 for s in system if "do_syscall_64;ksys_read" in s.labels["stack"])
     assert read > 0.8 * sum(sample.value or 0 for sample in system)
+
+
+def test_calls_that_do_nothing_are_system_call_entry_and_copies_are_copies() -> None:
+    """A call of getppid(2) is hardly more than entry and exit; a large write is copying."""
+    for program, category in ((GETPPID, "system-call entry and exit"), (COPY, COPYING)):
+        samples, _ = sampled(program)
+        found = Counter[str]()
+        for sample in samples:
+            if sample.labels["kind"] == "system":
+                found[table().find(sample.labels["stack"]).category] += int(sample.value or 0)
+        assert found.most_common(1)[0][0] == category, found
 
 
 def test_what_a_softirq_does_is_under_its_vector() -> None:

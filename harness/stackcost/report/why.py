@@ -69,7 +69,7 @@ def why_table(summary: Summary) -> TextTable:
             shown[name] = max(shown.get(name, 0.0), spread.median or 0.0)
     for _, found in pairs:
         for each in [each for each in found if each.is_known][:SHOWN]:
-            shown.setdefault(each.category, 0.0)
+            shown.setdefault(each.category, abs(each.more.median or 0.0))
     return TextTable(
         "What that time was spent on, us per connection: median (range of the rounds)",
         (
