@@ -33,7 +33,7 @@ struct Session {
     std::vector<uint8_t> bytes;
   };
 
-  SSL* ssl = nullptr;
+  SSL* ssl = nullptr;            ///< nullptr: the session is free
   std::vector<Pending> pending;  ///< oldest first
   std::vector<Sealed> sealed;    ///< oldest first
   std::vector<Held> held;
@@ -44,6 +44,11 @@ struct Session {
   bool over = false;         ///< nothing more is read, either
   bool notified = false;     ///< the peer's close_notify came
   uint32_t next_free = 0;
+
+  Session() = default;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session() { SSL_free(ssl); }
 
   uint32_t& pool_next() { return next_free; }
 };
