@@ -2,6 +2,7 @@
 // One profile compiled for one data core: its pools, schedule, flow classes and counters.
 
 #include <array>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <vector>
@@ -9,15 +10,33 @@
 #include "astf/address_pool.h"
 #include "astf/core.h"
 #include "astf/flow_watch.h"
-#include "astf/held_flows.h"
 #include "astf/profile.h"
 #include "astf/schedule.h"
 #include "astf/template_class.h"
+#include "base/time.h"
 #include "flow/context.h"
 #include "stats/tls_counts.h"
 #include "tls/endpoint.h"
 
 namespace engine {
+
+/// How many flows of a run are to be open on one data core, beside its schedule and whatever
+/// becomes of each: those that close are replaced at once.
+struct HeldFlows {
+  uint64_t flows = 0;  ///< 0: none are held
+  Nanoseconds since = 0;
+  Nanoseconds ramp = 0;   ///< from none to all of them, evenly
+  uint64_t opened = 0;    ///< for this wish, replacements among them
+  uint64_t refused = 0;   ///< tries that failed; stackcost_get_drops tells why
+  Nanoseconds retry = 0;  ///< no try before this
+
+  /// Flows that are to be open at `now`.
+  uint64_t wanted(Nanoseconds now) const {
+    if (now - since >= ramp) return flows;
+    return static_cast<uint64_t>(static_cast<double>(flows) * static_cast<double>(now - since) /
+                                 static_cast<double>(ramp));
+  }
+};
 
 /// From which source port on, by a pool's first address, a run opens flows: ports of an earlier run
 /// may be in a peer's TIME_WAIT, so a later one goes on behind them. The first begins anywhere.
