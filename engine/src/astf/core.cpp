@@ -15,7 +15,7 @@ constexpr size_t kTimersPerPass = 128;
 constexpr size_t kWaitsPerPass = 1024;
 /// Flows looked at in one pass at most to find those of runs that are closing: a pool of millions,
 /// looked through at once, would keep the core from its ports for a second.
-constexpr size_t kCutsPerPass = 256;
+constexpr size_t kAbortsPerPass = 256;
 
 Path path_of(const PortAddress& port) {
   return {port.destination.value_or(MacAddress{}), port.mac, port.vlan};
@@ -30,7 +30,6 @@ struct DataCore::World {
         context(config.max_flows, config.seed, config.epoch, transmit,
                 {path_of(config.ports[0]), path_of(config.ports[1])}) {
     context.random = Random(config.choices());
-    context.only_general_way = config.only_general_way;
   }
 
   AddressRanges clients() const;
@@ -44,9 +43,10 @@ struct DataCore::World {
   Listeners listeners{context, classes};
   OpenFlows flows{context, classes, listeners};
   Opener opener{context, classes, flows, counts};
-  Strays strays{context, counts};
-  SlowPath slow_path{config, context, counts};
-  FlowDriver driver{{context, classes, listeners, flows, opener, strays, slow_path, counts, runs}};
+  Unmatched unmatched{context, counts};
+  PortServices port_services{config, context, counts};
+  FlowDriver driver{
+      {context, classes, listeners, flows, opener, unmatched, port_services, counts, runs}};
 };
 
 /// Addresses that the runs' clients have on this core.
@@ -83,9 +83,9 @@ size_t DataCore::advance(Nanoseconds now, bool may_open) {
     if (may_open) work += world.opener.open_due(*run, now);
     if (run->exhausted(now)) world.opener.stop(*run);
   }
-  if (world.flows.cutting()) [[unlikely]]
-    work += world.flows.cut_some(world.runs, kCutsPerPass);
-  return work + world.slow_path.advance(now);
+  if (world.flows.aborting()) [[unlikely]]
+    work += world.flows.abort_some(world.runs, kAbortsPerPass);
+  return work + world.port_services.advance(now);
 }
 
 std::unique_ptr<ProfileRun> DataCore::prepare(std::shared_ptr<const Profile> profile,
@@ -101,7 +101,7 @@ void DataCore::attach(std::unique_ptr<ProfileRun>& run, Nanoseconds now) {
   for (size_t t = 0; t < run->profile().templates.size(); ++t)
     run->class_numbers[index_of(Side::client)].push_back(
         world.classes.take(run->flow_class(Side::client, t)));
-  world.strays.tunables = run->profile().server_defaults;
+  world.unmatched.tunables = run->profile().server_defaults;
   run->enter_paths(world.context.paths[index_of(Side::client)]);
   run->begin(now);
   world.runs.push_back(std::move(run));
@@ -117,8 +117,8 @@ void DataCore::close(ProfileRun& run) {
   World& world = *world_;
   if (run.phase >= RunPhase::closing) return;
   world.listeners.remove(run);
-  world.flows.begin_cutting(run);
-  world.flows.cut_some(world.runs, 0);  // there may be none
+  world.flows.begin_aborting(run);
+  world.flows.abort_some(world.runs, 0);  // there may be none
 }
 
 std::unique_ptr<ProfileRun> DataCore::detach(ProfileRun& closed) {
@@ -141,7 +141,7 @@ void DataCore::set_service(const ServiceMode& mode) {
 }
 
 void DataCore::set_ignored(const Ignored& ignored) {
-  world_->strays.ignored = ignored;
+  world_->unmatched.ignored = ignored;
 }
 
 void DataCore::enable_clients(const AddressRanges& addresses, bool enabled) {
@@ -218,11 +218,11 @@ uint64_t DataCore::open_flows() const {
 }
 
 PortResponder& DataCore::responder(Side side) {
-  return world_->slow_path.responders[index_of(side)];
+  return world_->port_services.responders[index_of(side)];
 }
 
 LatencyStream& DataCore::latency_stream(Side side) {
-  return world_->slow_path.latency_streams[index_of(side)];
+  return world_->port_services.latency_streams[index_of(side)];
 }
 
 }  // namespace engine

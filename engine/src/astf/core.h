@@ -41,8 +41,8 @@ struct CoreConfig {
   /// Wall-clock time at now = 0: TCP timestamps and initial sequence numbers go on over a restart,
   /// so a peer that still holds a connection in TIME_WAIT takes a new one (RFC 6191).
   Nanoseconds epoch = 0;
-  uint64_t start = 0;             ///< another one with each start of the engine
-  bool only_general_way = false;  ///< no flow takes the plain way (tcp/plain.h); for tests of it
+  uint64_t start = 0;           ///< another one with each start of the engine
+  bool only_slow_path = false;  ///< no flow takes TCP's fast path; for tests of it
   std::array<PortAddress, kSides> ports;
   /// What is learned of the ports' gateways, shared with the other cores that serve them.
   std::array<std::shared_ptr<LearnedGateway>, kSides> gateways{std::make_shared<LearnedGateway>(),

@@ -1,5 +1,5 @@
-// A frame's way, from a burst that is received to one that is sent: it is parsed, its flow is
-// looked up, TCP takes the segment, the program acts upon what happened, and TCP sends what is due.
+// A frame from the burst that is received to the one that is sent: it is parsed, its flow is looked
+// up, TCP processes the segment, the program acts upon what happened, and TCP sends what is due.
 // What is answered to a packet without a flow is as in TRex (src/44bsd/flow_table.cpp).
 
 #include "astf/flow_driver.h"
@@ -7,9 +7,7 @@
 #include <algorithm>
 
 #include "flow/latency.h"
-#include "net/usual_packet.h"
 #include "program/interpreter.h"
-#include "tcp/plain.h"
 #include "udp/udp.h"
 
 namespace engine {
@@ -29,263 +27,69 @@ Counter reason_of(PacketKind kind) {
   }
 }
 
+/// Has no packet take the fast path, where flows may be about to be aborted, and keeps those from
+/// flows that service mode is for.
+[[gnu::noinline]] void divert(std::span<RxPacket> packets, const ServiceMode& service) {
+  for (RxPacket& p : packets) {
+    p.fast = FastPath::no;
+    if (is_for_service(service, p)) p.kind = PacketKind::other;
+  }
+}
+
 }  // namespace
 
 // -- from the burst to the flow ------------------------------------------------------------------
 
 void FlowDriver::receive(Side side, std::span<const Frame> frames) {
-  if (!service.enabled && !service.filtered) [[likely]] {
-    receive_for_flows(side, frames);
-    return;
-  }
   while (!frames.empty()) {
-    const auto end = std::ranges::find_if(
-        frames, [this](const Frame& frame) { return is_for_service(service, frame); });
-    const auto count = static_cast<size_t>(end - frames.begin());
-    receive_for_flows(side, frames.first(count));
-    if (count == frames.size()) break;
-    receive_slowly(side, *end);
-    frames = frames.subspan(count + 1);
-  }
-}
-
-void FlowDriver::receive_for_flows(Side side, std::span<const Frame> frames) {
-  while (!frames.empty()) {
-    const std::span<const Frame> some = frames.first(std::min(Arrivals::kMost, frames.size()));
-    const std::span<Arrival> arrivals =
-        arrivals_.parse(parts_.context, parts_.context.tables[index_of(side)], some);
-    if (parts_.flows.cutting()) [[unlikely]]
-      take_while_cutting(side, some.data(), arrivals);
-    else
-      take(side, some.data(), arrivals);
+    const std::span<const Frame> some = frames.first(std::min(RxBurst::kMost, frames.size()));
+    const std::span<RxPacket> packets =
+        burst_.parse(parts_.context, parts_.context.tables[index_of(side)], some);
+    if (parts_.flows.aborting() || service.enabled || service.filtered) [[unlikely]]
+      divert(packets, service);
+    process(side, packets);
     frames = frames.subspan(some.size());
   }
 }
 
-[[gnu::noinline]] void FlowDriver::take(Side side, const Frame* frame,
-                                        std::span<Arrival> arrivals) {
-  const Arrival* const end = arrivals.data() + arrivals.size();
-  for (Arrival* arrival = arrivals.data(); arrival != end; ++arrival, ++frame) {
-    if (arrival->form <= Arrival::Form::syn) [[likely]]
-      receive_plain<true>(side, *frame, *arrival, end);
-    else if (arrival->form != Arrival::Form::other)
-      receive_unstamped(side, *frame, *arrival, end);
-    else if (arrival->kind == PacketKind::tcp)
-      receive_generally(side, *frame, *arrival, end);
+[[gnu::noinline]] void FlowDriver::process(Side side, std::span<const RxPacket> packets) {
+  Context& context = parts_.context;
+  const RxPacket* const end = packets.data() + packets.size();
+  for (const RxPacket* p = packets.data(); p != end; ++p) {
+    if (p->kind == PacketKind::tcp) [[likely]]
+      process_segment(context, side, *p, end);
     else
-      receive_other(side, *frame, *arrival);
+      process_other(side, *p);
   }
 }
 
-// While flows are cut, none takes the plain way.
-[[gnu::noinline]] void FlowDriver::take_while_cutting(Side side, const Frame* frame,
-                                                      std::span<Arrival> arrivals) {
-  const Arrival* const end = arrivals.data() + arrivals.size();
-  for (Arrival& arrival : arrivals) {
-    if (arrival.is_tcp())
-      receive_generally(side, *frame++, arrival, end);
-    else
-      receive_other(side, *frame++, arrival);
+// The flow that stood first in its bucket may have ended meanwhile: then it has no fast path. It
+// has not become another one with the same addresses: no flow of the other side begins while one
+// side's frames are processed.
+inline void FlowDriver::process_segment(Context& context, Side side, const RxPacket& p,
+                                        const RxPacket* end) {
+  Flow* found = p.flow;
+  if (found == nullptr || !p.is_for(*found)) [[unlikely]]
+    found = p.fast == FastPath::no ? nullptr : find_flow(side, p);
+  FlowClass* of_flow = nullptr;
+  tcp::Events events = tcp::kNotFast;
+  if (found != nullptr && tcp::takes_fast_path(*found, p)) [[likely]] {
+    of_flow = &context.class_of(*found);
+    events = tcp::receive_fast(context, *of_flow, *found, p);
   }
-}
-
-// A function by itself: in one piece with the plain way it would take registers from that.
-[[gnu::noinline]] void FlowDriver::receive_other(Side side, const Frame& frame, const Arrival& p) {
-  const Nanoseconds now = parts_.context.now;
-  if (p.kind == PacketKind::udp) {
-    receive_udp(side, frame, p);
-  } else if (p.kind == PacketKind::other) {
-    receive_slowly(side, frame);
-  } else if (!parts_.slow_path.latency_streams[index_of(side)].receive(frame, now)) {
-    // A damaged frame of the latency stream is the stream's to count.
-    ++parts_.counts.of(side)[reason_of(p.kind)];
+  if (events == tcp::kNotFast) [[unlikely]] {
+    const SlowPath slow = process_slow_path(side, p, found);
+    if (slow.flow == nullptr) return;
+    found = slow.flow;
+    events = slow.events;
+    of_flow = &context.class_of(*found);
   }
-}
-
-void FlowDriver::receive_slowly(Side side, const Frame& frame) {
-  if (is_too_long_message(frame))
-    take_path_mtu(side, frame);
-  else
-    parts_.slow_path.receive(side, frame, parts_.context.now);
-}
-
-// A connection in TIME_WAIT has nothing in flight.
-Flow* FlowDriver::sender_of(Side side, const TooLongPacket& packet) {
-  const FlowTable& table = parts_.context.tables[index_of(side)];
-  const FlowKey key{packet.destination, packet.source, packet.destination_port, packet.source_port,
-                    false};
-  const uint32_t entry = table.find(key, table.hash(key));
-  return FlowTable::is_flow(entry) ? &parts_.context.flows[entry] : nullptr;
-}
-
-void FlowDriver::take_path_mtu(Side side, const Frame& frame) {
-  Context& context = parts_.context;
-  const std::optional<TooLongPacket> sent = read_too_long_message(frame);
-  Flow* const flow = sent ? sender_of(side, *sent) : nullptr;
-  if (flow != nullptr && parts_.flows.cut_instead(*flow)) return;
-  const tcp::PathMtu outcome = flow == nullptr
-                                   ? tcp::PathMtu::refused
-                                   : tcp::take_path_mtu(context, *flow, sent->sequence, sent->mtu);
-  if (outcome == tcp::PathMtu::refused) {
-    ++parts_.counts.dropped(side)[Drop::path_mtu_refused];
-    return;
-  }
-  parts_.counts.path_mtu[index_of(side)].add(sent->mtu);
-  if (outcome == tcp::PathMtu::known) return;
-  tcp::transmit(context, *flow);
-  tcp::settle(*flow);
-}
-
-// A function by itself, for the same reason.
-[[gnu::noinline]] void FlowDriver::receive_unstamped(Side side, const Frame& frame, Arrival& p,
-                                                     const Arrival* end) {
-  receive_plain<false>(side, frame, p, end);
-}
-
-template <bool kStamped>
-inline void FlowDriver::receive_plain(Side side, const Frame& frame, Arrival& p,
-                                      const Arrival* end) {
-  Context& context = parts_.context;
-  Took took{p.flow, tcp::kNotPlain};
-  FlowClass* shared = nullptr;
-  if (p.form == (kStamped ? Arrival::Form::syn : Arrival::Form::unstamped_syn)) {
-    took = take_plain_syn<kStamped>(side, frame, p);
-    if (took.flow == nullptr && took.events != tcp::kNotPlain) return;
-    if (took.flow != nullptr) shared = &context.class_of(*took.flow);
-  } else {
-    if (took.flow == nullptr || !p.segment.is_for(*took.flow)) [[unlikely]]
-      took.flow = find_plain(side, p);
-    if (took.flow != nullptr && tcp::is_plain<kStamped>(*took.flow, side)) [[likely]] {
-      shared = &context.class_of(*took.flow);
-      took.events = tcp::receive_plain<kStamped>(context, *shared, *took.flow, p.segment);
-    }
-  }
-  if (took.events != tcp::kNotPlain) [[likely]]
-    act_upon<true, kStamped>(context, *shared, *took.flow, took.events, p, end);
-  else
-    receive_generally(side, frame, p, end);
-}
-
-[[gnu::noinline]] Flow* FlowDriver::find_plain(Side side, const Arrival& p) {
-  Context& context = parts_.context;
-  const uint32_t entry =
-      context.tables[index_of(side)].find_v4(p.segment.addresses(), p.segment.ports(), p.hash);
-  return FlowTable::is_flow(entry) ? &context.flows[entry] : nullptr;
-}
-
-template <bool kStamped>
-[[gnu::noinline]] FlowDriver::Took FlowDriver::take_plain_syn(Side side, const Frame& frame,
-                                                              const Arrival& p) {
-  constexpr Took kNotPlain{nullptr, tcp::kNotPlain};
-  Context& context = parts_.context;
-  const tcp::PlainSegment& syn = p.segment;
-  if (tcp::is_syn_ack(syn)) {
-    Flow* flow = p.flow;
-    if (flow == nullptr || !syn.is_for(*flow)) flow = find_plain(side, p);
-    if (flow == nullptr || !tcp::is_opening(*flow, side)) return kNotPlain;
-    return {flow, tcp::receive_plain_syn<kStamped>(context, context.class_of(*flow), *flow, syn)};
-  }
-  if (side == Side::client || context.tables[index_of(Side::server)].find_v4(
-                                  syn.addresses(), syn.ports(), p.hash) != FlowTable::kNone)
-    return kNotPlain;
-  const uint32_t number =
-      parts_.listeners.find_tcp(syn.destination_port(), syn.destination().low32());
-  if (number == Listeners::kNone) return kNotPlain;
-  const FlowKey key{syn.source(), syn.destination(), syn.source_port(), syn.destination_port(),
-                    false};
-  TemplateClass& shared = parts_.classes[number];
-  if (Flow* const flow = accept(frame, key, p.hash, number, shared))
-    tcp::accept_plain<kStamped>(context, shared, *flow, syn, p.hash);
-  return {};
-}
-
-[[gnu::noinline]] void FlowDriver::receive_generally(Side side, const Frame& frame, Arrival& p,
-                                                     const Arrival* end) {
-  if (p.form != Arrival::Form::other) {
-    parse_usual(frame, p.packet);
-    p.kind = PacketKind::tcp;
-    p.form = Arrival::Form::other;
-  }
-  if (const Took took = take_generally(side, frame, p); took.flow != nullptr)
-    act_upon<false, false>(parts_.context, parts_.context.class_of(*took.flow), *took.flow,
-                           took.events, p, end);
-}
-
-FlowDriver::Took FlowDriver::take_generally(Side side, const Frame& frame, Arrival& p) {
-  Context& context = parts_.context;
-  if (parts_.runs.empty()) {
-    ++parts_.counts.dropped(side)[Drop::idle];
-    return {};
-  }
-  find_payload(frame, p.packet);
-  const tcp::Segment segment = tcp::parse_segment(p.packet);
-  const uint32_t entry = context.tables[index_of(side)].find(p.key(), p.hash);
-  Flow* flow = nullptr;
-  if (FlowTable::is_flow(entry)) [[likely]]
-    flow = &context.flows[entry];
-  else if (entry != FlowTable::kNone)
-    flow = &parts_.flows.restore(FlowTable::wait_of(entry));
-  if (flow != nullptr && parts_.flows.cut_instead(*flow)) return {};
-  if (flow != nullptr && flow->state == FlowState::time_wait && segment.is(tcp::kSyn) &&
-      !segment.is(tcp::kAck) && after(segment.sequence, flow->rcv_nxt)) {
-    parts_.flows.release(*flow);  // a new connection from the same port, RFC 9293 section 3.6.1
-    flow = nullptr;
-  }
-  if (flow == nullptr) {
-    take_stray(side, frame, p, segment);
-    return {};
-  }
-  return take_segment(*flow, p.packet, segment);
-}
-
-// -- from the flow to the burst that is sent -----------------------------------------------------
-
-FlowDriver::Took FlowDriver::take_segment(Flow& flow, const Packet& packet,
-                                          const tcp::Segment& segment) {
-  Context& context = parts_.context;
-  const bool undecided = flow.wait == Wait::template_choice;
-  if (undecided && packet.payload_length != 0 && segment.sequence == flow.rcv_nxt &&
-      !parts_.listeners.choose(flow, packet)) {
-    refuse_undecided(flow);
-    return {};
-  }
-  TemplateClass& shared = parts_.classes.of(flow);
-  if (shared.tls != nullptr) {
-    PlaintextCheck check(context, shared.payload_check);
-    return {&flow, shared.tls->receive(context, flow, segment, packet, check.reader())};
-  }
-  if (packet.payload_length != 0 && shared.payload_check != nullptr) [[unlikely]]
-    check_payload(context, *shared.payload_check, flow, segment, packet);
-  const bool begins = undecided && flow.wait == Wait::nothing && flow.has(kEverEstablished);
-  tcp::Events events = tcp::receive(context, flow, segment, packet.traffic_class);
-  if (begins) events |= tcp::kEstablished;
-  if (flow.wait == Wait::template_choice && (events & tcp::kPeerClosed) != 0) {
-    refuse_undecided(flow);  // it will never say what it wants
-    return {};
-  }
-  return {&flow, events};
-}
-
-/// Whether the packet behind `p`, of those before `end`, goes on where what the flow has received
-/// by `p` ends. Then more of an in-order run is at hand: one answer to all of it, as a kernel gives
-/// to segments that it has put together (GRO). Fewer frames for both ends.
-inline bool FlowDriver::goes_on(const Flow& flow, const Arrival& p, const Arrival* end) {
-  const Arrival* const next = &p + 1;
-  return next != end && next->hash == p.hash && next->is_tcp() &&
-         load_be<uint32_t>(next->header()) == load_be<uint32_t>(p.header()) &&
-         flow.extension == Flow::kNone && next->payload_length() != 0 &&
-         load_be<uint32_t>(next->header() + 4) == flow.rcv_nxt;
-}
-
-template <bool kPlain, bool kStamped>
-[[gnu::always_inline]] inline void FlowDriver::act_upon(Context& context, FlowClass& of_flow,
-                                                        Flow& flow, tcp::Events events,
-                                                        const Arrival& p, const Arrival* end) {
+  Flow& flow = *found;
+  auto& shared = static_cast<TemplateClass&>(*of_flow);  // see Classes
   if ((events & tcp::kGone) != 0) {
     parts_.flows.release(flow, p.hash);
     return;
   }
-  auto& shared = static_cast<TemplateClass&>(of_flow);  // see Classes
   bool wakes = program::wakes(flow, events);
   if ((events & tcp::kDelivered) != 0) latency::record_payload(context, shared, flow);
   if ((events & tcp::kEstablished) != 0 && flow.wait != Wait::template_choice) {
@@ -294,38 +98,97 @@ template <bool kPlain, bool kStamped>
       program::begin(flow, flow.rx_available);
       wakes = true;
     } else {
-      latency::record(
-          context, shared, flow,
-          !kPlain && shared.tls != nullptr ? LatencyKind::tls_handshake : LatencyKind::connect);
+      latency::record(context, shared, flow,
+                      shared.tls == nullptr ? LatencyKind::connect : LatencyKind::tls_handshake);
     }
   }
-  // With two callers it would be part of neither.
-  constexpr bool kInOnePiece = kPlain && kStamped;
-  if (wakes && (kInOnePiece ? program::proceed(context, shared, flow)
-                            : program::go_on(context, flow)) == program::Outcome::release) {
-    parts_.flows.release(flow, p.hash);
-    return;
+  if (wakes) {
+    if (flow.wait == Wait::template_choice) [[unlikely]] {
+      refuse_undecided(flow);
+      return;
+    }
+    if (program::proceed(context, shared, flow) == program::Outcome::release) {
+      parts_.flows.release(flow, p.hash);
+      return;
+    }
   }
-  if ((events & tcp::kDelivered) == 0 || !goes_on(flow, p, end)) {
-    if constexpr (kPlain)
-      tcp::answer<kStamped>(context, shared, flow);
-    else
-      tcp::transmit(context, flow);
-  }
-  if constexpr (!kPlain) tcp::settle(flow);
+  if ((events & tcp::kDelivered) == 0 || !goes_on(flow, p, end))
+    tcp::transmit(context, shared, flow);
   if (tcp::begins_time_wait(flow)) parts_.flows.begin_time_wait(flow, p.hash);
+}
+
+/// Whether the packet behind `p`, of those before `end`, goes on where what the flow has received
+/// by `p` ends. Then more of an in-order run is at hand: one answer to all of it, as a kernel gives
+/// to segments that it has put together (GRO). Fewer frames for both ends.
+inline bool FlowDriver::goes_on(const Flow& flow, const RxPacket& p, const RxPacket* end) {
+  const RxPacket* const next = &p + 1;
+  return next != end && next->hash == p.hash && next->kind == PacketKind::tcp &&
+         next->ports() == p.ports() && flow.extension == Flow::kNone && next->payload_length != 0 &&
+         next->sequence() == flow.rcv_nxt;
+}
+
+// A function by itself, as are all that are not the fast path's: in one piece with that they would
+// take registers from it.
+[[gnu::noinline]] FlowDriver::SlowPath FlowDriver::process_slow_path(Side side, const RxPacket& p,
+                                                                     Flow* flow) {
+  // What was found may have ended since its packet was parsed.
+  if (flow == nullptr || flow->state <= FlowState::datagram) flow = look_up(side, p);
+  if (flow != nullptr && parts_.flows.abort_instead(*flow)) return {};
+  if (flow != nullptr && flow->state == FlowState::time_wait && p.is(tcp::kSyn) &&
+      !p.is(tcp::kAck) && after(p.sequence(), flow->rcv_nxt)) {
+    parts_.flows.release(*flow);  // a new connection from the same port, RFC 9293 section 3.6.1
+    flow = nullptr;
+  }
+  if (flow == nullptr) {
+    process_unmatched(side, p);
+    return {};
+  }
+  tcp::Events events = tcp::kNothing;
+  if (p.payload_length != 0 && flow->wait == Wait::template_choice && !decide(*flow, p, events))
+    return {};
+  TemplateClass& shared = parts_.classes.of(*flow);
+  if (shared.tls != nullptr) {
+    PlaintextCheck check(parts_.context, shared.payload_check);
+    return {flow, shared.tls->receive(parts_.context, *flow, p, check.reader())};
+  }
+  if (p.payload_length != 0 && shared.payload_check != nullptr) [[unlikely]]
+    check_payload(parts_.context, *shared.payload_check, *flow, p);
+  events |= tcp::receive_slow_path(parts_.context, shared, *flow, p);
+  return {flow, events};
+}
+
+[[gnu::always_inline]] inline Flow* FlowDriver::look_up(Side side, const RxPacket& p) {
+  Context& context = parts_.context;
+  const FlowTable& table = context.tables[index_of(side)];
+  const uint32_t entry =
+      p.ipv4 ? table.find_v4(p.addresses_v4(), p.ports(), p.hash) : table.find(p.key(), p.hash);
+  if (FlowTable::is_flow(entry)) return &context.flows[entry];
+  return entry == FlowTable::kNone ? nullptr : &parts_.flows.restore(FlowTable::wait_of(entry));
+}
+
+[[gnu::noinline]] Flow* FlowDriver::find_flow(Side side, const RxPacket& p) {
+  return look_up(side, p);
+}
+
+bool FlowDriver::decide(Flow& flow, const RxPacket& p, tcp::Events& events) {
+  if (p.sequence() != flow.rcv_nxt) return true;
+  if (!parts_.listeners.choose(flow, p)) {
+    refuse_undecided(flow);
+    return false;
+  }
+  if (flow.has(kEverEstablished)) events = tcp::kEstablished;  // its program begins now
+  return true;
 }
 
 void FlowDriver::expire(Flow& flow, TimerKind kind) {
   Context& context = parts_.context;
-  if (parts_.flows.cut_instead(flow)) return;
+  if (parts_.flows.abort_instead(flow)) return;
   if (kind != TimerKind::program && flow.state != FlowState::datagram) {
     if (tcp::expire(context, flow, kind) == tcp::kGone) {
       parts_.flows.release(flow);
       return;
     }
-    tcp::transmit(context, flow);
-    tcp::settle(flow);
+    tcp::transmit_slow_path(context, flow);
     if (tcp::begins_time_wait(flow)) parts_.flows.begin_time_wait(flow);
     return;
   }
@@ -344,48 +207,49 @@ void FlowDriver::expire(Flow& flow, TimerKind kind) {
       ++parts_.counts.dropped(Context::side_of(flow))[Drop::endless_program];
     parts_.flows.release(flow);
   } else if (flow.state != FlowState::datagram) {
-    tcp::transmit(context, flow);
-    tcp::settle(flow);
+    tcp::transmit_slow_path(context, flow);
   }
 }
 
 // -- what belongs to no flow yet -----------------------------------------------------------------
 
-void FlowDriver::take_stray(Side side, const Frame& frame, const Arrival& p,
-                            const tcp::Segment& segment) {
-  const Packet& packet = p.packet;
+void FlowDriver::process_unmatched(Side side, const RxPacket& p) {
+  if (parts_.runs.empty()) {
+    ++parts_.counts.dropped(side)[Drop::idle];
+    return;
+  }
   CounterBlock& counters = parts_.counts.of(side);
-  const auto blackhole = parts_.strays.tunables.blackhole;
+  Unmatched& unmatched = parts_.unmatched;
+  const auto blackhole = unmatched.tunables.blackhole;
   if (side == Side::client) {
     ++counters[Counter::err_cwf];
-    if (blackhole == 0) parts_.strays.refuse(side, frame, packet, segment);
+    if (blackhole == 0) unmatched.reset(side, p);
     return;
   }
-  if (!segment.is(tcp::kSyn) || segment.is(tcp::kAck) || segment.is(tcp::kRst)) {
+  if ((p.flags() & (tcp::kSyn | tcp::kAck | tcp::kRst)) != tcp::kSyn) {
     ++counters[Counter::err_no_syn];
-    if (blackhole != 2) parts_.strays.refuse(side, frame, packet, segment);
+    if (blackhole != 2) unmatched.reset(side, p);
     return;
   }
-  const uint32_t number =
-      parts_.listeners.find_tcp(packet.destination_port, packet.destination.low32());
+  const uint32_t number = parts_.listeners.find_tcp(p.destination_port(), p.destination().low32());
   if (number == Listeners::kNone) {
     ++counters[Counter::err_no_template];
-    if (blackhole == 0) parts_.strays.refuse(side, frame, packet, segment);
+    if (blackhole == 0) unmatched.reset(side, p);
     return;
   }
-  if (Flow* const flow = accept(frame, p.key(), p.hash, number, parts_.classes[number]))
-    tcp::accept(parts_.context, *flow, segment, p.hash);
+  TemplateClass& shared = parts_.classes[number];
+  if (Flow* const flow = accept(p, number, shared))
+    tcp::accept(parts_.context, shared, *flow, p, p.hash);
 }
 
-[[gnu::always_inline]] inline Flow* FlowDriver::accept(const Frame& frame, const FlowKey& key,
-                                                       uint32_t hash, uint32_t flow_class,
+[[gnu::always_inline]] inline Flow* FlowDriver::accept(const RxPacket& p, uint32_t flow_class,
                                                        TemplateClass& shared) {
   Context& context = parts_.context;
   PathTable& paths = context.paths[index_of(Side::server)];
   uint16_t path = PathTable::kPort;
   if (!shared.tunables->dont_use_inbound_mac) [[likely]]
-    path = paths.last_answers(frame.head) ? paths.last() : paths.intern(reply_path(frame));
-  Flow* const flow = parts_.flows.make(key, hash, flow_class, shared, path, Side::server,
+    path = paths.last_answers(p.frame->head) ? paths.last() : paths.intern(reply_path(*p.frame));
+  Flow* const flow = parts_.flows.make(p.key(), p.hash, flow_class, shared, path, Side::server,
                                        shared.program->uses_variables);
   if (flow == nullptr) [[unlikely]] {
     ++parts_.counts.of(Side::server)[Counter::err_s_nf_throttled];
@@ -399,14 +263,52 @@ void FlowDriver::take_stray(Side side, const Frame& frame, const Arrival& p,
 
 void FlowDriver::refuse_undecided(Flow& flow) {
   ++parts_.counts.of(Side::server)[Counter::err_defer_no_template];
-  if (parts_.strays.tunables.blackhole == 0) tcp::abort(parts_.context, flow);
+  if (parts_.unmatched.tunables.blackhole == 0) tcp::abort(parts_.context, flow);
   parts_.flows.release(flow);
 }
 
-// -- UDP -----------------------------------------------------------------------------------------
+// -- what is no TCP ------------------------------------------------------------------------------
 
-void FlowDriver::receive_udp(Side side, const Frame& frame, const Arrival& p) {
-  const Packet& packet = p.packet;
+[[gnu::noinline]] void FlowDriver::process_other(Side side, const RxPacket& p) {
+  const Nanoseconds now = parts_.context.now;
+  if (p.kind == PacketKind::udp) {
+    process_udp(side, p);
+  } else if (is_too_long_message(p)) {
+    process_path_mtu(side, p);
+  } else if (p.kind == PacketKind::other) {
+    parts_.port_services.receive(side, p, now);
+  } else if (!parts_.port_services.latency_streams[index_of(side)].receive(p, now)) {
+    // A damaged frame of the latency stream is the stream's to count.
+    ++parts_.counts.of(side)[reason_of(p.kind)];
+  }
+}
+
+// A connection in TIME_WAIT has nothing in flight.
+Flow* FlowDriver::sender_of(Side side, const TooLongPacket& packet) {
+  const FlowTable& table = parts_.context.tables[index_of(side)];
+  const FlowKey key{packet.destination, packet.source, packet.destination_port, packet.source_port,
+                    false};
+  const uint32_t entry = table.find(key, table.hash(key));
+  return FlowTable::is_flow(entry) ? &parts_.context.flows[entry] : nullptr;
+}
+
+void FlowDriver::process_path_mtu(Side side, const RxPacket& p) {
+  Context& context = parts_.context;
+  const std::optional<TooLongPacket> sent = read_too_long_message(p);
+  Flow* const flow = sent ? sender_of(side, *sent) : nullptr;
+  if (flow != nullptr && parts_.flows.abort_instead(*flow)) return;
+  const tcp::PathMtu outcome =
+      flow == nullptr ? tcp::PathMtu::refused
+                      : tcp::process_path_mtu(context, *flow, sent->sequence, sent->mtu);
+  if (outcome == tcp::PathMtu::refused) {
+    ++parts_.counts.dropped(side)[Drop::path_mtu_refused];
+    return;
+  }
+  parts_.counts.path_mtu[index_of(side)].add(sent->mtu);
+  if (outcome == tcp::PathMtu::lowered) tcp::transmit_slow_path(context, *flow);
+}
+
+void FlowDriver::process_udp(Side side, const RxPacket& p) {
   Context& context = parts_.context;
   if (parts_.runs.empty()) {
     ++parts_.counts.dropped(side)[Drop::idle];
@@ -414,26 +316,26 @@ void FlowDriver::receive_udp(Side side, const Frame& frame, const Arrival& p) {
   }
   const uint32_t entry = context.tables[index_of(side)].find(p.key(), p.hash);
   Flow* flow = FlowTable::is_flow(entry) ? &context.flows[entry] : nullptr;
-  if (flow != nullptr && parts_.flows.cut_instead(*flow)) return;
+  if (flow != nullptr && parts_.flows.abort_instead(*flow)) return;
   const bool begins = flow == nullptr;
   if (begins) {
     if (side == Side::client) {
       ++parts_.counts.of(side)[Counter::err_cwf];
       return;
     }
-    const uint32_t number = parts_.listeners.find_udp(packet);
+    const uint32_t number = parts_.listeners.find_udp(p);
     if (number == Listeners::kNone) {
       ++parts_.counts.of(side)[Counter::err_no_template];
       return;
     }
-    flow = accept(frame, p.key(), p.hash, number, parts_.classes[number]);
+    flow = accept(p, number, parts_.classes[number]);
     if (flow == nullptr) return;
     udp::open(context, *flow);
     ++parts_.classes.of(*flow).run->established;
   }
   if (PayloadCheck* const check = parts_.classes.of(*flow).payload_check) [[unlikely]]
-    check_datagram(context, *check, *flow, packet);
-  udp::receive(context, *flow, packet);
+    check_datagram(context, *check, *flow, p);
+  udp::receive(context, *flow, p);
   // The first datagram counts before the program begins, so a first rx_msg may find it.
   const program::Outcome outcome = begins ? program::start(context, *flow, flow->rx_available)
                                           : program::wake(context, *flow, tcp::kDelivered);

@@ -3,20 +3,19 @@
 
 #include <span>
 
-#include "astf/arrivals.h"
 #include "astf/open_flows.h"
 #include "astf/opener.h"
+#include "astf/port_services.h"
+#include "astf/rx_burst.h"
 #include "astf/service.h"
-#include "astf/slow_path.h"
-#include "astf/strays.h"
-#include "net/packet.h"
+#include "astf/unmatched.h"
 #include "net/path_mtu.h"
 #include "tcp/tcp.h"
 
 namespace engine {
 
-/// Drives the flows of one data core. Every event takes the same way: TCP says what happened, the
-/// program acts upon it, and what is due is sent.
+/// Drives the flows of one data core. Every event is handled in three steps: TCP says what
+/// happened, the program acts upon it, and what is due is sent.
 class FlowDriver {
  public:
   /// The parts of the same core; they outlive the driver.
@@ -26,68 +25,58 @@ class FlowDriver {
     Listeners& listeners;
     OpenFlows& flows;
     Opener& opener;
-    Strays& strays;
-    SlowPath& slow_path;
+    Unmatched& unmatched;
+    PortServices& port_services;
     TableCounts& counts;
     const AttachedRuns& runs;
   };
   explicit FlowDriver(const Parts& parts) : parts_(parts) {}
 
-  /// Takes frames that arrived at one port.
+  /// Processes frames that arrived at one port.
   void receive(Side side, std::span<const Frame> frames);
-  /// Takes an expired timer.
+  /// Handles an expired timer.
   void expire(Flow& flow, TimerKind kind);
 
   ServiceMode service;  ///< which frames are kept from flows
 
  private:
-  /// A flow that took a segment, and what came of it; nullptr: nothing is left to do.
-  struct Took {
+  /// A flow that has processed a segment on the slow path, and what came of it; nullptr: nothing is
+  /// left to do.
+  struct SlowPath {
     Flow* flow = nullptr;
     tcp::Events events = tcp::kNothing;
   };
-  void receive_for_flows(Side side, std::span<const Frame> frames);
-  void take(Side side, const Frame* frame, std::span<Arrival> arrivals);
-  void take_while_cutting(Side side, const Frame* frame, std::span<Arrival> arrivals);
-  /// `end`: of the frames at hand; `kStamped`: of what form.
-  template <bool kStamped>
-  void receive_plain(Side side, const Frame& frame, Arrival& p, const Arrival* end);
-  /// The flow of a plain segment; nullptr: there is none, or a record of TIME_WAIT.
-  Flow* find_plain(Side side, const Arrival& p);
-  void receive_unstamped(Side side, const Frame& frame, Arrival& p, const Arrival* end);
-  /// A plain SYN, which opens a flow or finds no room for one, or SYN-ACK.
-  template <bool kStamped>
-  Took take_plain_syn(Side side, const Frame& frame, const Arrival& p);
-  /// A segment that is not plain, or that belongs to no flow.
-  void receive_generally(Side side, const Frame& frame, Arrival& p, const Arrival* end);
-  Took take_generally(Side side, const Frame& frame, Arrival& p);
-  void receive_other(Side side, const Frame& frame, const Arrival& p);
-  /// A frame that is neither TCP nor UDP, or that service mode keeps from flows.
-  void receive_slowly(Side side, const Frame& frame);
-  /// The flow that sent `packet`; nullptr: none did.
-  Flow* sender_of(Side side, const TooLongPacket& packet);
-  /// A router says that a packet was too long for its path.
-  void take_path_mtu(Side side, const Frame& frame);
-  void receive_udp(Side side, const Frame& frame, const Arrival& p);
-  /// A segment of a flow that is open.
-  Took take_segment(Flow& flow, const Packet& packet, const tcp::Segment& segment);
-  /// A segment of no flow: it opens one, or it is refused.
-  void take_stray(Side side, const Frame& frame, const Arrival& p, const tcp::Segment& segment);
+  void process(Side side, std::span<const RxPacket> packets);
+  /// A TCP segment: from its flow to the answer. `end`: of the packets at hand.
+  void process_segment(Context& context, Side side, const RxPacket& p, const RxPacket* end);
+  /// Has TCP process a segment that is not for the fast path. `flow`: what was found for it.
+  SlowPath process_slow_path(Side side, const RxPacket& p, Flow* flow);
+  /// The flow of a segment, by the flow table, in the place of its record where it is in TIME_WAIT;
+  /// nullptr: there is none.
+  Flow* look_up(Side side, const RxPacket& p);
+  /// The same for the fast path, which it does not become part of.
+  Flow* find_flow(Side side, const RxPacket& p);
+  /// The first payload of a flow decides on its template, if `p` has it. False: there is none, and
+  /// the flow has ended.
+  bool decide(Flow& flow, const RxPacket& p, tcp::Events& events);
+  /// A segment of no flow: it opens one, or its sender is reset.
+  void process_unmatched(Side side, const RxPacket& p);
   /// Opens a server's flow of class `flow_class`, which is `shared`. nullptr: there are too many.
-  Flow* accept(const Frame& frame, const FlowKey& key, uint32_t hash, uint32_t flow_class,
-               TemplateClass& shared);
+  Flow* accept(const RxPacket& p, uint32_t flow_class, TemplateClass& shared);
   /// Ends an accepted connection whose template nobody knows.
   void refuse_undecided(Flow& flow);
-  /// The program acts upon what came of segment `p`, and what is due is sent, unless the next one
-  /// goes on where it ends, and will be answered for both. `kPlain`: whether it took the plain way,
-  /// of which form (`kStamped`), and is answered so; in one piece with that.
-  template <bool kPlain, bool kStamped>
-  void act_upon(Context& context, FlowClass& of_flow, Flow& flow, tcp::Events events,
-                const Arrival& p, const Arrival* end);
-  static bool goes_on(const Flow& flow, const Arrival& p, const Arrival* end);
+  static bool goes_on(const Flow& flow, const RxPacket& p, const RxPacket* end);
+
+  /// What is no TCP, or has no flow by its nature.
+  void process_other(Side side, const RxPacket& p);
+  void process_udp(Side side, const RxPacket& p);
+  /// A router says that a packet was too long for its path.
+  void process_path_mtu(Side side, const RxPacket& p);
+  /// The flow that sent `packet`; nullptr: none did.
+  Flow* sender_of(Side side, const TooLongPacket& packet);
 
   const Parts parts_;
-  Arrivals arrivals_;
+  RxBurst burst_;
 };
 
 }  // namespace engine

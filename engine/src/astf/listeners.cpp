@@ -62,9 +62,9 @@ uint32_t Listeners::find_among(uint16_t port, uint32_t address) {
   return undecided == kNone ? servers_.find(true, port, address) : take_undecided(undecided);
 }
 
-uint32_t Listeners::find_udp(const Packet& packet) const {
-  return servers_.choose(false, packet.destination_port, packet.destination.low32(),
-                         {packet.payload, packet.payload_at_hand});
+uint32_t Listeners::find_udp(const RxSegment& packet) const {
+  return servers_.choose(false, packet.destination_port(), packet.destination().low32(),
+                         packet.payload());
 }
 
 uint32_t Listeners::take_undecided(uint32_t reference) {
@@ -74,6 +74,7 @@ uint32_t Listeners::take_undecided(uint32_t reference) {
   taken.program = &kNoProgram;
   taken.reference = reference;
   taken.undecided = &taken;
+  taken.only_slow_path = true;
   taken.payload_check = nullptr;  // what is expected is not known either
   taken.own_counters = {};
   taken.counters = &taken.own_counters;
@@ -99,13 +100,11 @@ void Listeners::decide(Flow& flow, uint32_t number) {
   flow.flow_class = number;
 }
 
-bool Listeners::choose(Flow& flow, const Packet& packet) {
-  const uint32_t number = servers_.choose(true, packet.destination_port, packet.destination.low32(),
-                                          {packet.payload, packet.payload_at_hand});
+bool Listeners::choose(Flow& flow, const RxSegment& packet) {
+  const uint32_t number = servers_.choose(true, packet.destination_port(),
+                                          packet.destination().low32(), packet.payload());
   if (number == kNone) return false;
   decide(flow, number);
-  if (classes_[number].payload_check == nullptr && context_.may_be_plain(flow))
-    flow.clear(kGeneralWay);
   flow.wait = Wait::nothing;
   if (context_.class_of(flow).program->uses_variables) context_.add_variables(flow);
   return true;

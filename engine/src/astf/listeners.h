@@ -5,7 +5,7 @@
 #include "astf/run.h"
 #include "astf/server_table.h"
 #include "flow/pool.h"
-#include "net/packet.h"
+#include "net/rx_segment.h"
 
 namespace engine {
 
@@ -32,11 +32,11 @@ class Listeners {
     return decided != ServerTable::kUndecided ? decided : find_among(port, address);
   }
   /// The same of a datagram.
-  uint32_t find_udp(const Packet& packet) const;
+  uint32_t find_udp(const RxSegment& packet) const;
   /// No flow could be opened for what these returned.
   void give_back(uint32_t number);
   /// The flow's first payload is `packet`: finds its template. False: there is none.
-  bool choose(Flow& flow, const Packet& packet);
+  bool choose(Flow& flow, const RxSegment& packet);
   /// An undecided flow ends: it is counted with one of the templates in question.
   void give_up(Flow& flow) { decide(flow, classes_.of(flow).undecided->reference); }
   /// Classes of undecided flows.

@@ -55,6 +55,7 @@ void OpenFlows::begin_time_wait(Flow& flow, uint32_t hash) {
   if (flow.extension != Flow::kNone) give_back_extension(shared, flow);
   if (flow.variables != Flow::kNone) context_.variables.give_back(flow.variables);
   flow.state = FlowState::free;
+  flow.flags = 0;
   context_.flows.give_back(number);
 }
 
@@ -112,19 +113,19 @@ size_t OpenFlows::end_time_waits(size_t budget) {
   return ended;
 }
 
-void OpenFlows::begin_cutting(ProfileRun& run) {
+void OpenFlows::begin_aborting(ProfileRun& run) {
   run.phase = RunPhase::closing;
   ++closing_;
 }
 
 // A run that is closing gets no new flows, so all that it still has are ahead in the pools.
-size_t OpenFlows::cut_some(AttachedRuns& runs, size_t budget) {
+size_t OpenFlows::abort_some(AttachedRuns& runs, size_t budget) {
   size_t looked_at = 0;
   for (const auto& run : runs) {
     if (run->phase != RunPhase::closing) continue;
     uint64_t left = run->open_flows(Side::client) + run->open_flows(Side::server);
     for (; left != 0 && looked_at < budget; ++looked_at)
-      if (cut_next(*run)) --left;
+      if (abort_next(*run)) --left;
     if (left != 0) continue;
     run->phase = RunPhase::closed;
     --closing_;
@@ -132,14 +133,14 @@ size_t OpenFlows::cut_some(AttachedRuns& runs, size_t budget) {
   return looked_at;
 }
 
-bool OpenFlows::cut_next(ProfileRun& run) {
-  if (run.next_to_cut < context_.flows.used()) {
-    Flow& flow = context_.flows[run.next_to_cut++];
+bool OpenFlows::abort_next(ProfileRun& run) {
+  if (run.next_to_abort < context_.flows.used()) {
+    Flow& flow = context_.flows[run.next_to_abort++];
     if (flow.state == FlowState::free || classes_.of(flow).run != &run) return false;
-    cut(flow);
+    abort(flow);
     return true;
   }
-  const uint32_t record = run.next_wait_to_cut++;
+  const uint32_t record = run.next_wait_to_abort++;
   TimeWait& wait = context_.waits[record];
   if (wait.flow_class == TimeWait::kUnused || classes_[wait.flow_class].run != &run) return false;
   const TemplateClass& shared = classes_[wait.flow_class];
@@ -147,7 +148,7 @@ bool OpenFlows::cut_next(ProfileRun& run) {
   return true;
 }
 
-void OpenFlows::cut(Flow& flow) {
+void OpenFlows::abort(Flow& flow) {
   const bool complete = flow.state == FlowState::datagram || flow.state == FlowState::time_wait;
   if (!complete) ++(*classes_.of(flow).counters)[Counter::tcps_testdrops];
   release(flow);

@@ -37,18 +37,18 @@ class OpenFlows {
   /// Ends connections whose TIME_WAIT is over, at most `budget`. Returns how many.
   size_t end_time_waits(size_t budget);
 
-  /// From now on flows of `run` are cut: they end without a word.
-  void begin_cutting(ProfileRun& run);
-  /// Looks at `budget` flows and records at most, to cut those of runs that are closing. Returns at
-  /// how many.
-  size_t cut_some(AttachedRuns& runs, size_t budget);
-  bool cutting() const { return closing_ != 0; }
+  /// From now on flows of `run` are aborted: they end without a word.
+  void begin_aborting(ProfileRun& run);
+  /// Looks at `budget` flows and records at most, to abort those of runs that are closing. Returns
+  /// at how many.
+  size_t abort_some(AttachedRuns& runs, size_t budget);
+  bool aborting() const { return closing_ != 0; }
   /// A flow that is about to act. True: its run is closing, and instead of acting it is gone.
-  bool cut_instead(Flow& flow) {
+  bool abort_instead(Flow& flow) {
     if (closing_ == 0) [[likely]]
       return false;
     if (classes_.of(flow).run->phase != RunPhase::closing) return false;
-    cut(flow);
+    abort(flow);
     return true;
   }
 
@@ -60,13 +60,13 @@ class OpenFlows {
   uint32_t hash_of(const Flow& flow) const {
     return context_.tables[0].hash(flow, flow.state == FlowState::datagram);
   }
-  void cut(Flow& flow);
+  void abort(Flow& flow);
   void give_back_extension(const TemplateClass& shared, Flow& flow);
   /// Ends a connection in TIME_WAIT. `hash`: of its identity.
   void release_wait(const TimeWaits::Numbered& ended, uint32_t hash);
   /// Looks at one flow or record ahead in the pools, of which `run` has some yet. True: it was the
   /// run's, and is gone.
-  bool cut_next(ProfileRun& run);
+  bool abort_next(ProfileRun& run);
   /// `flow` ends: whoever waits for it goes on.
   void unlink(const Flow& flow);
   /// A program opened it, not the schedule: limits do not count it.
@@ -95,9 +95,8 @@ class OpenFlows {
   flow.state = key.datagram ? FlowState::datagram : FlowState::syn_sent;
   flow.wait = Wait::nothing;
   flow.flags = side == Side::server ? uint32_t{kServerSide} : 0;
-  if (shared.payload_check != nullptr || shared.undecided != nullptr || shared.tls != nullptr)
-      [[unlikely]]
-    flow.set(kGeneralWay);
+  if (!key.local.is_v4()) [[unlikely]]
+    flow.set(kIpv6);
   flow.path = path;
   flow.timer_slot = TimerWheel::kNowhere;
   flow.armed = 0;

@@ -28,21 +28,21 @@ void compare(PayloadCheck& check, Extension& extension, uint64_t position,
 
 }  // namespace
 
-// Before the segment is taken: what is new of it lies at or behind rcv_nxt.
-void check_payload(Context& context, PayloadCheck& check, Flow& flow, const tcp::Segment& segment,
-                   const Packet& packet) {
+// Before the segment is processed: what is new of it lies at or behind rcv_nxt.
+void check_payload(Context& context, PayloadCheck& check, Flow& flow, const RxSegment& segment) {
   if (flow.state <= FlowState::syn_sent || flow.has(kPeerFin) || segment.is(tcp::kSyn)) return;
   Extension& extension = context.extend(flow);
-  // No payload was taken before the first was seen here, so it begins at rcv_nxt.
+  // No payload was processed before the first was seen here, so it begins at rcv_nxt.
   if (!std::exchange(extension.follows_stream, true)) extension.stream_sequence = flow.rcv_nxt;
   extension.stream_position += flow.rcv_nxt - extension.stream_sequence;
   extension.stream_sequence = flow.rcv_nxt;
 
-  std::span<const uint8_t> bytes{packet.payload, packet.payload_at_hand};
-  check.counts.unknown_bytes += packet.payload_length - packet.payload_at_hand;
-  uint32_t ahead = segment.sequence - flow.rcv_nxt;
-  if (before(segment.sequence, flow.rcv_nxt)) {
-    bytes = bytes.subspan(std::min<size_t>(flow.rcv_nxt - segment.sequence, bytes.size()));
+  std::span<const uint8_t> bytes = segment.payload();
+  check.counts.unknown_bytes += segment.payload_length - bytes.size();
+  const uint32_t sequence = segment.sequence();
+  uint32_t ahead = sequence - flow.rcv_nxt;
+  if (before(sequence, flow.rcv_nxt)) {
+    bytes = bytes.subspan(std::min<size_t>(flow.rcv_nxt - sequence, bytes.size()));
     ahead = 0;
   }
   const uint32_t window = context.class_of(flow).tunables->receive_buffer;
@@ -54,9 +54,9 @@ void PlaintextCheck::read(Flow& flow, uint64_t position, std::span<const uint8_t
   compare(*check_, context_.extend(flow), position, bytes);
 }
 
-void check_datagram(Context& context, PayloadCheck& check, Flow& flow, const Packet& packet) {
-  const std::span<const uint8_t> bytes{packet.payload, packet.payload_at_hand};
-  const bool whole = packet.payload_at_hand == packet.payload_length;
+void check_datagram(Context& context, PayloadCheck& check, Flow& flow, const RxSegment& packet) {
+  const std::span<const uint8_t> bytes = packet.payload();
+  const bool whole = bytes.size() == packet.payload_length;
   count_compared(check, context.extend(flow),
                  whole ? check.expected.compare_datagram(bytes) : ExpectedStream::Difference{},
                  packet.payload_length);

@@ -4,10 +4,9 @@
 #include <cstdint>
 
 #include "flow/context.h"
-#include "net/packet.h"
+#include "net/rx_segment.h"
 #include "program/expected_stream.h"
 #include "stats/payload_counts.h"
-#include "tcp/segment.h"
 #include "tls/endpoint.h"
 
 namespace engine {
@@ -19,10 +18,9 @@ struct PayloadCheck {
   PayloadCounts counts;
 };
 
-/// Compares the payload of a segment that has not been taken yet.
-void check_payload(Context& context, PayloadCheck& check, Flow& flow, const tcp::Segment& segment,
-                   const Packet& packet);
-void check_datagram(Context& context, PayloadCheck& check, Flow& flow, const Packet& packet);
+/// Compares the payload of a segment that has not been processed yet.
+void check_payload(Context& context, PayloadCheck& check, Flow& flow, const RxSegment& segment);
+void check_datagram(Context& context, PayloadCheck& check, Flow& flow, const RxSegment& packet);
 
 /// Compares payload that TLS has decrypted.
 class PlaintextCheck final : public tls::Reader {

@@ -103,6 +103,7 @@ ProfileRun::ProfileRun(std::shared_ptr<const Profile> profile, const RunOptions&
       made.template_index = t;
       made.client_range = source.client_range;
       made.side = side;
+      made.only_slow_path = config.only_slow_path;
     }
   }
   if (options_.payload_check.enabled) check_payload();
@@ -126,7 +127,11 @@ void ProfileRun::check_payload() {
                         options_.payload_check.skip_bytes,
                         {}});
     }
-    for (size_t t = 0; t < checks.size(); ++t) flow_class(side, t).payload_check = &checks[t];
+    for (size_t t = 0; t < checks.size(); ++t) {
+      TemplateClass& shared = flow_class(side, t);
+      shared.payload_check = &checks[t];
+      shared.only_slow_path = true;
+    }
   }
 }
 
@@ -159,6 +164,7 @@ void ProfileRun::add_tls(uint32_t most_flows) {
       }
       made.tls = endpoints[t].get();
       made.coder = made.tls;
+      made.only_slow_path = true;
       made.buffers = &tls_shared_->sealed.all();
       Tunables& tunables = tunables_[index_of(side)][t];
       tunables.nagle = false;  // as all that speak TLS: Finished is not waited for

@@ -110,8 +110,8 @@ class ProfileRun {
   RunStatus status(Nanoseconds now) const;
 
   RunPhase phase = RunPhase::opening;
-  uint32_t next_to_cut = 0;  ///< closing: flows of the pool before this number are not this run's
-  uint32_t next_wait_to_cut = 0;  ///< closing: nor are records of TIME_WAIT before this number
+  uint32_t next_to_abort = 0;  ///< closing: flows of the pool before this number are not this run's
+  uint32_t next_wait_to_abort = 0;  ///< closing: nor are records of TIME_WAIT before this number
   HeldFlows held;
   FlowWatch watch;
   uint64_t opened = 0;

@@ -1,7 +1,7 @@
 #pragma once
-// Service mode: received frames that go to the slow path instead of to flows.
+// Service mode: received frames that go to the port's services instead of to flows.
 
-#include "net/frame.h"
+#include "net/rx_segment.h"
 
 namespace engine {
 
@@ -15,7 +15,7 @@ enum ServiceKind : uint8_t {
 };
 
 struct ServiceMode {
-  bool enabled = false;   ///< everything goes to the slow path ...
+  bool enabled = false;   ///< everything goes to them ...
   bool filtered = false;  ///< ... or, with this alone or beside `enabled`, only what `kinds` names
   uint8_t kinds = kNoTcpUdp;
 
@@ -23,6 +23,6 @@ struct ServiceMode {
 };
 
 /// Whether `mode` keeps a received frame from the flows.
-bool is_for_service(const ServiceMode& mode, const Frame& frame);
+bool is_for_service(const ServiceMode& mode, const RxSegment& segment);
 
 }  // namespace engine

@@ -24,7 +24,6 @@ struct Context {
   Context(uint32_t max_flows, uint64_t seed, Nanoseconds epoch,
           std::array<TransmitQueue*, kSides> queues, const std::array<Path, kSides>& port_paths)
       : epoch(epoch),
-        secret(seed),
         random(seed),
         most_flows(std::min(max_flows, FlowTable::kMostFlows)),
         flows(most_flows),
@@ -41,7 +40,6 @@ struct Context {
   Tick tick = 0;
   uint32_t timestamp = 0;  ///< TCP's, RFC 7323
   Nanoseconds epoch;       ///< wall-clock time at now = 0
-  uint64_t secret;         ///< of initial sequence numbers (RFC 6528)
   Random random;
   uint32_t most_flows;  ///< open at once, those in TIME_WAIT among them
   Pool<Flow> flows;
@@ -52,8 +50,6 @@ struct Context {
   TimerWheel wheel;
   std::array<TransmitQueue*, kSides> transmit;
   std::array<PathTable, kSides> paths;
-  /// Flows opened from now on: see tcp/plain.h. So they do once `path_mtus` has had a path.
-  bool only_general_way = false;
   Tick challenges_since = 0;  ///< challenge ACKs are counted from then on, RFC 5961 section 10
   uint32_t challenges = 0;
   PathMtus path_mtus;
@@ -91,8 +87,6 @@ struct Context {
       __builtin_prefetch(&waits[FlowTable::wait_of(entry)]);
   }
   FlowClass& class_of(const Flow& flow) { return *classes[flow.flow_class]; }
-  /// As far as addresses go: see tcp/plain.h.
-  bool may_be_plain(const Flow& flow) const { return !only_general_way && flow.local.is_v4(); }
   static Side side_of(const Flow& flow) {
     return flow.has(kServerSide) ? Side::server : Side::client;
   }
@@ -102,7 +96,7 @@ struct Context {
     if (flow.extension == Flow::kNone) {
       flow.extension = extensions.take();
       extensions[flow.extension].reset();
-      flow.set(kExtended);
+      flow.clear(kFastPath);
     }
     return extensions[flow.extension];
   }

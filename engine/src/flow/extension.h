@@ -5,14 +5,9 @@
 #include <vector>
 
 #include "flow/timer_kind.h"
+#include "net/tcp_header.h"
 
 namespace engine {
-
-/// A range of sequence numbers, [start, end).
-struct SequenceRange {
-  uint32_t start;
-  uint32_t end;
-};
 
 /// A buffer waiting behind the one being sent (non-blocking tx).
 struct QueuedBuffer {

@@ -39,7 +39,7 @@ enum class Wait : uint8_t {
 };
 
 enum FlowFlag : uint32_t {
-  kServerSide = 1 << 0,
+  kFastPath = 1 << 0,    ///< TCP's fast path may be taken (tcp::update_fast_path_flag)
   kAckNow = 1 << 1,      ///< an ACK is owed at once
   kFinQueued = 1 << 2,   ///< FIN follows the stream's last byte
   kPeerFin = 1 << 3,     ///< the peer's FIN was received in order
@@ -59,9 +59,8 @@ enum FlowFlag : uint32_t {
   kCongestionWindowReduced = 1 << 17,  ///< CWR goes with the next new data
   kProbing = 1 << 18,                  ///< a tail loss probe was sent, `recover` is its TLP.end_seq
   kProbedAgain = 1 << 19,              ///< that probe was a retransmission
-  kGeneralWay = 1 << 20,               ///< not on the plain way (tcp/plain.h)
-  kExtended = 1 << 21,                 ///< it has an extension
-  kSettled = 1 << 22,                  ///< as far as tcp::settle tells, the plain way may be taken
+  kServerSide = 1 << 20,
+  kIpv6 = 1 << 21,
   kResendFirst = 1 << 23,  ///< loss recovery is to resend at snd_una: there was no frame buffer
   kChallenged = 1 << 24,   ///< it has answered an empty segment, at `challenged`
 };

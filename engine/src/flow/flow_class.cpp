@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "net/ethernet.h"
 #include "net/ip.h"
+#include "net/tcp_header.h"
 
 namespace engine {
 
@@ -12,7 +13,7 @@ namespace {
 
 uint8_t scale_for(uint32_t buffer) {
   uint8_t scale = 0;
-  while (scale < kMaxWindowScale && (uint32_t{UINT16_MAX} << scale) < buffer) ++scale;
+  while (scale < tcp::kMaxWindowScale && (uint32_t{UINT16_MAX} << scale) < buffer) ++scale;
   return scale;
 }
 
@@ -29,10 +30,12 @@ void FlowClass::set_tunables(const Tunables& those) {
   tunables = &those;
   ethernet_ip = uint32_t{kEtherTypeIpv4} << 16 | 0x4500 | those.tos_with(0);
   ip = uint64_t{0x4000} << 32 | uint64_t{those.ttl} << 24 | uint64_t{kProtocolTcp} << 16;  // DF
-  ip_sum = checksum_swap(checksum_fold((ethernet_ip & 0xffff) + (ip >> 32) + (ip & UINT32_MAX)));
   receive_scale = those.timestamps_and_scaling ? scale_for(those.receive_buffer) : 0;
   windows[0] = std::min<uint32_t>(those.receive_buffer, UINT16_MAX);
   windows[1] = std::min<uint32_t>(those.receive_buffer >> receive_scale, UINT16_MAX);
+  offers = static_cast<uint8_t>(
+      (those.timestamps_and_scaling ? tcp::kOffersTimestamps | tcp::kOffersScaling : 0) |
+      (those.sack ? tcp::kOffersSack : 0));
   keep_init = ticks_for(those.keep_init_s * kSecond);
   keep_idle = ticks_for(those.keep_idle_s * kSecond);
 }

@@ -27,12 +27,13 @@ struct FlowClass {
   CounterBlock* counters = nullptr;
   LatencyBlock* latency = nullptr;  ///< of a client's template; nullptr: not recorded
   Side side = Side::client;
+  bool only_slow_path = false;  ///< its flows do not take TCP's fast path
 
   // What follows from the tunables; of headers, over IPv4:
   uint32_t ethernet_ip = 0;   ///< EtherType, version and header length, TOS without ECN
   uint64_t ip = 0;            ///< IP header from the identification to the checksum, which is 0
-  uint16_t ip_sum = 0;        ///< of that and of the header's first word, as checksum_bytes has it
   uint32_t windows[2]{};      ///< the window field: without scaling (RFC 7323), and with it
+  uint8_t offers = 0;         ///< options of a SYN: tcp::OfferFlag bits
   uint8_t receive_scale = 0;  ///< for a window of the receive buffer (RFC 7323), if it may scale
   Tick keep_init = 0;
   Tick keep_idle = 0;

@@ -7,8 +7,7 @@
 
 namespace engine {
 
-inline constexpr uint16_t kLeastMss = 10;       ///< TRex's least tcp.mss
-inline constexpr uint8_t kMaxWindowScale = 14;  ///< RFC 7323 section 2.3
+inline constexpr uint16_t kLeastMss = 10;  ///< TRex's least tcp.mss
 
 struct Tunables {
   // ip

@@ -2,7 +2,7 @@
 
 #include "net/checksum.h"
 #include "net/ethernet.h"
-#include "net/packet.h"
+#include "net/rx_segment.h"
 
 namespace engine {
 

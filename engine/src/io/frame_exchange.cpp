@@ -3,26 +3,30 @@
 #include <cstring>
 #include <optional>
 
-#include "net/packet.h"
 #include "net/path_mtu.h"
+#include "net/rx_segment.h"
 
 namespace engine {
 
 namespace {
 
-template <typename Ends>
-uint16_t fold_of(const Ends& ends) {
-  return static_cast<uint16_t>(Steering::fold(ends.source, ends.destination) ^ ends.source_port ^
-                               ends.destination_port);
+uint16_t fold_of(const IpAddress& source, const IpAddress& destination, uint16_t source_port,
+                 uint16_t destination_port) {
+  return static_cast<uint16_t>(Steering::fold(source, destination) ^ source_port ^
+                               destination_port);
 }
 
-/// Of the flow that a frame belongs to or tells of; nothing: of none.
+/// Of the flow that a frame belongs to or tells of; nothing: of none. Checksums are its core's to
+/// verify.
 std::optional<uint16_t> fold_of_flow(const Frame& frame) {
-  Packet packet;
-  const PacketKind kind = parse_packet(frame, packet);
-  if (kind == PacketKind::tcp || kind == PacketKind::udp) return fold_of(packet);
-  if (kind == PacketKind::other)
-    if (const auto sent = read_too_long_message(frame)) return fold_of(*sent);
+  Frame unverified = frame;
+  unverified.checksums = Checksums::trusted;
+  const RxSegment segment = parse(unverified);
+  if (segment.kind == PacketKind::tcp || segment.kind == PacketKind::udp)
+    return fold_of(segment.source(), segment.destination(), segment.source_port(),
+                   segment.destination_port());
+  if (const auto sent = read_too_long_message(segment))
+    return fold_of(sent->source, sent->destination, sent->source_port, sent->destination_port);
   return std::nullopt;
 }
 
@@ -54,8 +58,8 @@ std::span<const Frame> ExchangeRing::front() {
   return {frames_.data(), count};
 }
 
-// A frame that is parsed here is parsed once more where it is handled. That is a tenth of what the
-// handling takes, and a port with one core does none of this.
+// The headers of a frame are read here, and parsed once more where it is handled, in another core's
+// memory. A port with one core does none of this.
 std::span<const Frame> FrameExchange::sort(Side side, std::span<const Frame> frames) {
   size_t own = 0;
   for (const Frame& frame : frames) {

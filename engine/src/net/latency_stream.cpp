@@ -79,12 +79,12 @@ void LatencyStream::set_interval(Nanoseconds interval, Nanoseconds now) {
 // A frame is taken for one of the stream's by its ICMP identifier or by its mark, so that damage to
 // either, or to the IP header, is still found by the checksums. They are in the frame: its sender
 // completes them, and a device that vouches for them is believed.
-bool LatencyStream::receive(const Frame& frame, Nanoseconds now) {
-  if (!listening_ || frame.payload != nullptr) return false;
-  const EtherType ethernet = read_ethernet(frame);
-  if (ethernet.type != kEtherTypeIpv4 || frame.head_length < ethernet.length + kIpLength)
+bool LatencyStream::receive(const RxSegment& segment, Nanoseconds now) {
+  const Frame& frame = *segment.frame;
+  if (!listening_ || frame.payload != nullptr || !segment.ipv4 ||
+      frame.head_length < segment.l3_offset + kIpLength)
     return false;
-  const uint8_t* const ip = frame.head + ethernet.length;
+  const uint8_t* const ip = segment.ip();
   const uint8_t* const icmp = ip + kIpv4Length;
   Stamp stamp;
   std::memcpy(&stamp, icmp + kIcmpLength, sizeof stamp);
@@ -100,7 +100,7 @@ bool LatencyStream::receive(const Frame& frame, Nanoseconds now) {
       ++report_.bad_ip_sum;
       return true;
     }
-    const bool at_hand = length >= kIpv4Length && ethernet.length + length <= frame.head_length;
+    const bool at_hand = length >= kIpv4Length && segment.l3_offset + length <= frame.head_length;
     if (is_icmp && at_hand && !sum_is_good(icmp, length - kIpv4Length)) {
       ++report_.bad_icmp_sum;
       return true;

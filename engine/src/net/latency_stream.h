@@ -5,8 +5,8 @@
 
 #include "base/side.h"
 #include "base/time.h"
-#include "net/frame.h"
 #include "net/path.h"
+#include "net/rx_segment.h"
 #include "stats/decade_histogram.h"
 
 namespace engine {
@@ -54,8 +54,8 @@ class LatencyStream {
   void stop();
   void set_interval(Nanoseconds interval, Nanoseconds now);
 
-  /// Takes a frame when it is of the stream, be it damaged; false: it is not.
-  bool receive(const Frame& frame, Nanoseconds now);
+  /// Processes a frame when it is of the stream, be it damaged; false: it is not.
+  bool receive(const RxSegment& segment, Nanoseconds now);
   void advance(Nanoseconds now);
   Nanoseconds next_deadline() const { return next_; }
 

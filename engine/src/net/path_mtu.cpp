@@ -6,7 +6,6 @@
 
 #include "net/checksum.h"
 #include "net/ip.h"
-#include "net/packet.h"
 
 namespace engine {
 namespace {
@@ -31,17 +30,17 @@ struct Message {
   bool ipv4() const { return source.is_v4(); }
 };
 
-std::optional<Message> find_message(const Frame& frame) {
-  Packet packet;
-  const std::optional<Transport> found = find_transport(frame, packet);
-  if (!found || found->length < kMessageHeader || found->offset + found->length > frame.head_length)
+std::optional<Message> find_message(const RxSegment& segment) {
+  const Frame& frame = *segment.frame;
+  if (segment.kind != PacketKind::other || segment.protocol == 0 || frame.payload != nullptr)
     return std::nullopt;
-  const Message message{
-      packet.source, packet.destination, {frame.head + found->offset, found->length}};
+  const size_t length = segment.payload_length;
+  if (length < kMessageHeader || segment.payload().size() < length) return std::nullopt;
+  const Message message{segment.source(), segment.destination(), {segment.header, length}};
   const bool too_long =
-      message.ipv4() ? found->protocol == kProtocolIcmp && message.bytes[0] == kUnreachable &&
-                           message.bytes[1] == kFragmentationNeeded
-                     : found->protocol == kProtocolIcmpv6 && message.bytes[0] == kPacketTooBig;
+      segment.ipv4 ? segment.protocol == kProtocolIcmp && message.bytes[0] == kUnreachable &&
+                         message.bytes[1] == kFragmentationNeeded
+                   : segment.protocol == kProtocolIcmpv6 && message.bytes[0] == kPacketTooBig;
   return too_long ? std::optional(message) : std::nullopt;
 }
 
@@ -73,12 +72,12 @@ uint32_t plateau_below(uint32_t length) {
 
 }  // namespace
 
-bool is_too_long_message(const Frame& frame) {
-  return find_message(frame).has_value();
+bool is_too_long_message(const RxSegment& segment) {
+  return find_message(segment).has_value();
 }
 
-std::optional<TooLongPacket> read_too_long_message(const Frame& frame) {
-  const std::optional<Message> message = find_message(frame);
+std::optional<TooLongPacket> read_too_long_message(const RxSegment& segment) {
+  const std::optional<Message> message = find_message(segment);
   if (!message || !has_right_checksum(*message)) return std::nullopt;
   const bool ipv4 = message->ipv4();
   const std::span<const uint8_t> quote = message->bytes.subspan(kMessageHeader);

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "net/address.h"
-#include "net/frame.h"
+#include "net/rx_segment.h"
 
 namespace engine {
 
@@ -21,12 +21,12 @@ struct TooLongPacket {
   uint32_t mtu = 0;  ///< bytes of an IP packet
 };
 
-/// Whether `frame` has such a message, about whatever packet.
-bool is_too_long_message(const Frame& frame);
-/// What the message in `frame` says. Nothing: it is another frame, its checksum is wrong, or it
+/// Whether `segment` is such a message, about whatever packet.
+bool is_too_long_message(const RxSegment& segment);
+/// What the message says. Nothing: it is another frame, its checksum is wrong, or it
 /// does not quote the beginning of a TCP packet up to the sequence number. An old router's ICMP
 /// message has no MTU; then it is the next plateau below the quoted packet's length (RFC 1191
 /// section 7.1).
-std::optional<TooLongPacket> read_too_long_message(const Frame& frame);
+std::optional<TooLongPacket> read_too_long_message(const RxSegment& segment);
 
 }  // namespace engine

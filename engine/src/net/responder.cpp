@@ -60,16 +60,15 @@ void PortResponder::configure(const PortAddress& address, std::shared_ptr<Learne
   update_path();
 }
 
-bool PortResponder::receive(const Frame& frame, Nanoseconds now) {
-  if (frame.payload != nullptr) return false;
-  const EtherType ethernet = read_ethernet(frame);
-  if (ethernet.length == 0) return false;
-  if ((ethernet.vlan & kVlanIdMask) != (address_.vlan & kVlanIdMask)) return false;
-  if (address_.ipv6 && ethernet.type == kEtherTypeIpv6)
-    return receive_ipv6(frame, ethernet.length, now);
+bool PortResponder::receive(const RxSegment& segment, Nanoseconds now) {
+  const Frame& frame = *segment.frame;
+  if (frame.payload != nullptr || segment.l3_offset == 0) return false;
+  if ((segment.vlan() & kVlanIdMask) != (address_.vlan & kVlanIdMask)) return false;
+  const uint16_t type = segment.ether_type();
+  if (address_.ipv6 && type == kEtherTypeIpv6) return receive_ipv6(frame, segment.l3_offset, now);
   if (!address_.ipv4.has_value()) return false;
-  if (ethernet.type == kEtherTypeArp) return receive_arp(frame, ethernet.length, now);
-  return ethernet.type == kEtherTypeIpv4 && answer_echo(frame, ethernet.length);
+  if (type == kEtherTypeArp) return receive_arp(frame, segment.l3_offset, now);
+  return type == kEtherTypeIpv4 && answer_echo(frame, segment.l3_offset);
 }
 
 bool PortResponder::asks_over_ipv6() const {

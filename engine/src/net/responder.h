@@ -10,9 +10,9 @@
 
 #include "base/time.h"
 #include "net/address.h"
-#include "net/frame.h"
 #include "net/gateway.h"
 #include "net/path.h"
+#include "net/rx_segment.h"
 
 namespace engine {
 
@@ -50,7 +50,7 @@ class PortResponder {
   const PortAddress& address() const { return address_; }
 
   /// False: nothing here knows what to do with the frame.
-  bool receive(const Frame& frame, Nanoseconds now);
+  bool receive(const RxSegment& segment, Nanoseconds now);
   /// Sends from now on to where another core of the port has learned that its gateway is.
   void follow(Nanoseconds now) {
     if (address_.destination) return;

@@ -126,7 +126,7 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
         }
         flow.wait = Wait::ended;
         latency::record(context, shared, flow, LatencyKind::completion);
-        tcp::close(context, flow);
+        tcp::close(context, shared, flow);
         return Outcome::goes_on;
       case Operation::set_var:
         variables_of(context, flow).values[command.index] = command.amount;
@@ -188,7 +188,7 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
         flow.wait = Wait::ended;
         latency::record(context, shared, flow, LatencyKind::completion);
         if (!program.stream) return Outcome::release;
-        tcp::close(context, flow);
+        tcp::close(context, shared, flow);
         return Outcome::goes_on;
       default:  // there are no others, and the compiler need not look for them
         __builtin_unreachable();
@@ -250,10 +250,6 @@ Outcome run_after_pause(Context& context, Flow& flow) {
 
 Outcome proceed(Context& context, FlowClass& shared, Flow& flow) {
   return run_program(context, shared, flow, true);
-}
-
-Outcome go_on(Context& context, Flow& flow) {
-  return run(context, flow);
 }
 
 Outcome start(Context& context, Flow& flow, uint64_t received) {

@@ -37,6 +37,7 @@ inline constexpr auto kAwaited = [] {
   set(Wait::space, tcp::kAcknowledged);
   set(Wait::received, tcp::kDelivered);
   set(Wait::peer_close, tcp::kPeerClosed);
+  set(Wait::template_choice, tcp::kPeerClosed);  // it will never say what it wants
   return awaited;
 }();
 
@@ -48,9 +49,6 @@ inline bool wakes(const Flow& flow, tcp::Events events) {
 /// Runs the program of a TCP flow that is connected, because it `wakes` or has begun. `shared`: the
 /// flow's class. For the packet's way, in one piece with that.
 Outcome proceed(Context& context, FlowClass& shared, Flow& flow);
-
-/// The same apart from the packet's way.
-Outcome go_on(Context& context, Flow& flow);
 
 /// Begins the program, and runs it.
 Outcome start(Context& context, Flow& flow, uint64_t received);

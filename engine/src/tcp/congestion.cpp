@@ -25,7 +25,6 @@ void reduce_threshold(Context& context, Flow& flow) {
 }
 
 void grow_window(Context& context, Flow& flow, uint32_t acked) {
-  if (!uses_window(flow)) return;
   if (flow.cwnd < flow.ssthresh) {
     flow.cwnd += acked;  // slow start, RFC 5681 (2) counted in bytes (RFC 3465), as Linux does
   } else if (is_cubic(context, flow)) {

@@ -11,11 +11,11 @@ constexpr uint8_t kCodePointMask = 3;
 
 }  // namespace
 
-void take_code_point(Context& context, Flow& flow, const Segment& segment, uint8_t traffic_class) {
+void on_code_point(Context& context, Flow& flow, const RxSegment& segment) {
   CounterBlock& counters = *context.class_of(flow).counters;
   // Section 6.1.3: the echo ends with the sender's CWR, and begins again with a CE on that segment.
   if (segment.is(kCwr)) flow.clear(kEcnEcho);
-  switch (traffic_class & kCodePointMask) {
+  switch (segment.traffic_class & kCodePointMask) {
     case kCongestion:
       ++counters[Counter::tcps_ecn_ce];
       if (flow.has(kEcn)) flow.set(kEcnEcho);
@@ -31,7 +31,7 @@ void take_code_point(Context& context, Flow& flow, const Segment& segment, uint8
   }
 }
 
-void take_ecn_offer(Context& context, Flow& flow, const Segment& syn) {
+void agree_on_ecn(Context& context, Flow& flow, const RxSegment& syn) {
   FlowClass& shared = context.class_of(flow);
   // Section 6.1.1: a SYN offers by both flags, a SYN-ACK agrees by ECE alone; both at once in an
   // answer would come from one that reflects what it does not know.

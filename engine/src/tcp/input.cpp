@@ -1,6 +1,7 @@
 // Segment arrival: RFC 9293 section 3.10.7, RFC 5961 (blind attacks), RFC 7323 (PAWS).
 
 #include <algorithm>
+#include <cassert>
 
 #include "tcp/internal.h"
 
@@ -9,7 +10,7 @@ namespace engine::tcp {
 namespace {
 
 /// Acknowledgment of new data. Returns events; kGone when the last ACK of a closing flow came.
-Events take_new_ack(Context& context, Flow& flow, uint32_t acknowledgment) {
+Events process_new_ack(Context& context, Flow& flow, uint32_t acknowledgment) {
   CounterBlock& counters = *context.class_of(flow).counters;
   Events events = kAcknowledged;
   const bool fin_acknowledged = flow.has(kFinQueued) && acknowledgment == flow.snd_end + 1;
@@ -17,7 +18,7 @@ Events take_new_ack(Context& context, Flow& flow, uint32_t acknowledgment) {
   ++counters[Counter::tcps_rcvackpack];
   counters[Counter::tcps_rcvackbyte] += acked - (fin_acknowledged ? 1 : 0);
   if (fin_acknowledged) ++counters[Counter::tcps_rcvackbyte_of];
-  take_rtt(context, counters, flow, acknowledgment);
+  update_rtt(context, counters, flow, acknowledgment);
   on_new_ack(context, flow, acknowledgment);
   flow.snd_una = acknowledgment;
   if (before(flow.snd_nxt, acknowledgment)) flow.snd_nxt = acknowledgment;
@@ -34,21 +35,21 @@ Events take_new_ack(Context& context, Flow& flow, uint32_t acknowledgment) {
       queue.erase(queue.begin());
     }
   }
-  if (fin_acknowledged) events |= take_ack_of_fin(context, flow);
+  if (fin_acknowledged) events |= on_fin_acked(context, flow);
   return events;
 }
 
 /// RFC 9293 section 3.8.6.3, and ACK at once where a peer or a program waits for it.
-void decide_on_ack(Context& context, Flow& flow, const Segment& segment, bool in_order) {
+void decide_on_ack(Context& context, Flow& flow, const RxSegment& segment, bool in_order) {
   if (!in_order || segment.is(kPsh))
     flow.set(kAckNow);
   else
-    acknowledge_in_time(context, flow, segment.length);
+    acknowledge_in_time(context, flow, segment.payload_length);
 }
 
 /// Payload and FIN of a segment trimmed to the window.
-Events take_payload(Context& context, Flow& flow, const Segment& segment, uint32_t sequence,
-                    uint32_t length, bool fin) {
+Events process_payload(Context& context, Flow& flow, const RxSegment& segment, uint32_t sequence,
+                       uint32_t length, bool fin) {
   if (flow.has(kPeerFin)) {
     // Beyond the peer's FIN there is nothing.
     if (length != 0) ++(*context.class_of(flow).counters)[Counter::tcps_rcvafterclose];
@@ -73,14 +74,14 @@ Events take_payload(Context& context, Flow& flow, const Segment& segment, uint32
   const Extension* extension = context.extension_of(flow);
   if (fin ||
       (extension != nullptr && extension->has_fin && extension->fin_sequence == flow.rcv_nxt))
-    events |= take_fin(context, flow);
+    events |= process_fin(context, flow);
   return events;
 }
 
 /// A challenge ACK (RFC 5961): tells the peer where this end stands, and asks it to prove itself.
 /// Answers have no payload: of such segments few are answered (kChallengeInterval).
-Events challenge(Context& context, Flow& flow, const Segment& segment) {
-  if (segment.length == 0 && (segment.flags & (kSyn | kFin | kRst)) == 0) {
+Events challenge(Context& context, Flow& flow, const RxSegment& segment) {
+  if (segment.payload_length == 0 && (segment.flags() & (kSyn | kFin | kRst)) == 0) {
     const auto now = static_cast<uint8_t>(context.now / kChallengeInterval);
     if (flow.has(kChallenged) && flow.challenged == now) return kNothing;
     flow.set(kChallenged);
@@ -109,12 +110,11 @@ void acknowledge_in_time(Context& context, Flow& flow, uint32_t length) {
   }
 }
 
-Events take_fin(Context& context, Flow& flow) {
+Events process_fin(Context& context, Flow& flow) {
   ++flow.rcv_nxt;
   flow.set(kPeerFin);
   flow.set(kAckNow);
   switch (flow.state) {
-    case FlowState::syn_received:
     case FlowState::established:
       flow.state = FlowState::close_wait;
       break;
@@ -130,7 +130,7 @@ Events take_fin(Context& context, Flow& flow) {
   return kPeerClosed;
 }
 
-Events take_ack_of_fin(Context& context, Flow& flow) {
+Events on_fin_acked(Context& context, Flow& flow) {
   if (flow.state == FlowState::last_ack) return kGone;
   if (flow.state == FlowState::fin_wait_1)
     flow.state = FlowState::fin_wait_2;
@@ -139,37 +139,39 @@ Events take_ack_of_fin(Context& context, Flow& flow) {
   return kNothing;
 }
 
-Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t traffic_class) {
-  FlowClass& shared = context.class_of(flow);
+namespace {
+
+/// `receive` of any segment, but for the flow's fast path flag.
+Events process_segment(Context& context, FlowClass& shared, Flow& flow, const RxSegment& segment) {
   CounterBlock& counters = *shared.counters;
   ++counters[Counter::tcps_rcvtotal];
   if (flow.state == FlowState::syn_sent) return receive_syn_sent(context, flow, segment);
 
   const uint32_t window = shared.tunables->receive_buffer;
-  const bool timestamps = segment.has_timestamps && flow.has(kTimestamps);
+  const bool timestamps = segment.has_timestamps() && flow.has(kTimestamps);
   // PAWS, RFC 7323 section 5.3.
-  if (timestamps && before(segment.timestamp, flow.ts_recent) && !segment.is(kRst)) [[unlikely]] {
+  if (timestamps && before(segment.timestamp(), flow.ts_recent) && !segment.is(kRst)) [[unlikely]] {
     ++counters[Counter::tcps_pawsdrop];
     return challenge(context, flow, segment);
   }
-  if ((segment.flags & (kRst | kSyn | kAck)) != kAck) [[unlikely]] {
+  if ((segment.flags() & (kRst | kSyn | kAck)) != kAck) [[unlikely]] {
     if (segment.is(kRst)) {
       // A late segment that met no flow on the other side; TIME_WAIT outlives it (RFC 1337 section
       // 3).
       if (flow.state == FlowState::time_wait) return kNothing;
       // RFC 5961 section 3.2: only the exact next number resets.
-      if (segment.sequence == flow.rcv_nxt) {
+      if (segment.sequence() == flow.rcv_nxt) {
         if (flow.state == FlowState::syn_received)
           ++counters[Counter::tcps_conndrops];
         else if (flow.state != FlowState::closing && flow.state != FlowState::last_ack)
           ++counters[Counter::tcps_drops];  // after both FINs nothing is lost
         return kGone;
       }
-      return segment.sequence - flow.rcv_nxt < window ? challenge(context, flow, segment)
-                                                      : kNothing;
+      return segment.sequence() - flow.rcv_nxt < window ? challenge(context, flow, segment)
+                                                        : kNothing;
     }
     if (segment.is(kSyn)) {
-      if (flow.state == FlowState::syn_received && segment.sequence + 1 == flow.rcv_nxt &&
+      if (flow.state == FlowState::syn_received && segment.sequence() + 1 == flow.rcv_nxt &&
           !segment.is(kAck)) {
         flow.retransmissions = std::max<uint8_t>(flow.retransmissions, 1);
         emit_syn(context, flow);  // our SYN-ACK was lost
@@ -181,8 +183,8 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
     if (!segment.is(kAck)) return kNothing;
   }
 
-  uint32_t sequence = segment.sequence;
-  uint32_t length = segment.length;
+  uint32_t sequence = segment.sequence();
+  uint32_t length = segment.payload_length;
   bool fin = segment.is(kFin);
   if (segment.is(kSyn)) ++sequence;  // simultaneous open: the SYN was taken before
   if (sequence != flow.rcv_nxt || length > window) [[unlikely]] {
@@ -219,21 +221,20 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
       fin = false;
     }
   }
-  if (timestamps && !after(segment.sequence, flow.last_ack_sent))
-    flow.ts_recent = segment.timestamp;
+  if (timestamps && !after(segment.sequence(), flow.last_ack_sent))
+    flow.ts_recent = segment.timestamp();
   flow.probes = 0;  // the peer is there
   if (TimerWheel::is_armed(flow, TimerKind::keep) && flow.state >= FlowState::established)
     start_keepalive(context, shared, flow);
 
   Events events = kNothing;
-  const uint32_t acknowledgment = segment.acknowledgment;
+  const uint32_t acknowledgment = segment.acknowledgment();
   if (flow.state == FlowState::syn_received) {
     if (!after(acknowledgment, flow.snd_una) || after(acknowledgment, flow.snd_max)) {
       emit_control(context, flow, acknowledgment, kRst);
       return kNothing;
     }
-    events |= take_handshake_ack(context, shared, flow, segment.sequence, acknowledgment);
-    fit_known_path(context, flow);
+    events |= on_handshake_ack(context, shared, flow, segment.sequence(), acknowledgment);
   }
   const bool of_flight = acknowledgment - flow.snd_una <= flow.snd_max - flow.snd_una;
   if (!of_flight) [[unlikely]] {
@@ -245,27 +246,27 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
     if (before(acknowledgment, flow.snd_una - (uint32_t{UINT16_MAX} << flow.send_scale())))
       return events | challenge(context, flow, segment);
   }
-  if (flow.has(kEcn) || (traffic_class & 3) != 0) {
-    take_code_point(context, flow, segment, traffic_class);
+  if (flow.has(kEcn) || (segment.traffic_class & 3) != 0) {
+    on_code_point(context, flow, segment);
     if (flow.has(kEcn) && segment.is(kEce)) on_congestion_echo(context, flow);
   }
-  const bool news =
-      segment.sack_count != 0 && flow.has(kSack) && update_scoreboard(context, flow, segment);
+  const bool news = segment.options.sack_count != 0 && flow.has(kSack) &&
+                    update_scoreboard(context, flow, segment);
   const bool advanced = after(acknowledgment, flow.snd_una);
   if (advanced) {
     if (length == 0) ++counters[Counter::tcps_predack];
-    events |= take_new_ack(context, flow, acknowledgment);
+    events |= process_new_ack(context, flow, acknowledgment);
     if ((events & kGone) != 0) return events;
-  } else if (acknowledgment == flow.snd_una && segment.length == 0 && !segment.is(kFin) &&
+  } else if (acknowledgment == flow.snd_una && segment.payload_length == 0 && !segment.is(kFin) &&
              flow.snd_una != flow.snd_max && !(events & kEstablished) && !persists(flow)) {
     // RFC 5681 section 2: a duplicate ACK; with SACK, one that reports something (RFC 6675). The
     // answer to a probe of a closed window is none.
     const bool same_window = window_of(flow, segment) == flow.snd_wnd;
-    if (news || (same_window && segment.sack_count == 0)) on_duplicate_ack(context, flow);
+    if (news || (same_window && segment.options.sack_count == 0)) on_duplicate_ack(context, flow);
   }
   if (flow.has(kProbing)) on_ack_while_probing(context, flow, segment, advanced);
-  take_window(flow, segment.sequence, acknowledgment, segment.length, window_of(flow, segment),
-              counters);
+  update_window(flow, segment.sequence(), acknowledgment, segment.payload_length,
+                window_of(flow, segment), counters);
   if (persists(flow) && flow.snd_wnd != 0) {
     flow.retransmissions = 0;
     stop_retransmit_timer(context, flow);
@@ -277,10 +278,109 @@ Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t tra
   if (length != 0 || fin) {
     if (acknowledgment == flow.snd_una && !(events & kAcknowledged))
       ++counters[Counter::tcps_preddat];
-    events |= take_payload(context, flow, segment, sequence, length, fin);
-  } else if (after(segment.sequence, flow.rcv_nxt)) {
+    events |= process_payload(context, flow, segment, sequence, length, fin);
+  } else if (after(segment.sequence(), flow.rcv_nxt)) {
     challenge(context, flow, segment);  // an ACK from beyond: something before it was lost
   }
+  return events;
+}
+
+/// The fast path: `acked` new bytes, in a segment with `length` bytes of payload.
+[[gnu::always_inline]] inline Events process_ack_fast(Context& context, CounterBlock& counters,
+                                                      Flow& flow, uint32_t acknowledgment,
+                                                      uint32_t acked, uint32_t length) {
+  if (length == 0) ++counters[Counter::tcps_predack];
+  ++counters[Counter::tcps_rcvackpack];
+  counters[Counter::tcps_rcvackbyte] += acked;
+  update_rtt(context, counters, flow, acknowledgment);
+  if (uses_window(flow)) grow_window(context, flow, acked);
+  flow.snd_una = acknowledgment;
+  if (acknowledgment == flow.snd_max)
+    stop_retransmit_timer(context, flow);
+  else
+    start_retransmit_timer_fast(context, flow);  // RFC 6298 (5.3)
+  if (!flow.has(kFinQueued) || acknowledgment != flow.snd_end + 1) return kAcknowledged;
+
+  --counters[Counter::tcps_rcvackbyte];
+  ++counters[Counter::tcps_rcvackbyte_of];
+  return kAcknowledged | on_fin_acked(context, flow);
+}
+
+}  // namespace
+
+// In sequence, with no gap before it, a segment is never older than the one before: of the
+// conditions for its time stamp (RFC 7323 section 4.3) and its window (RFC 9293 section 3.10.7.4)
+// one comparison each is left.
+Events receive_fast(Context& context, FlowClass& shared, Flow& flow, const RxSegment& segment) {
+  assert(flow.snd_nxt == flow.snd_max && !persists(flow) &&
+         (flow.retransmissions | flow.duplicate_acks | flow.probes) == 0);
+  const uint32_t length = segment.payload_length;
+  const uint32_t flags = segment.flags();
+  const uint32_t span = length + (flags & kFin);
+  const uint32_t acknowledgment = segment.acknowledgment();
+  const uint32_t acked = acknowledgment - flow.snd_una;
+  if (segment.sequence() != flow.rcv_nxt || length > shared.tunables->receive_buffer ||
+      acked > flow.snd_max - flow.snd_una) [[unlikely]]
+    return kNotFast;
+  if (acked == 0) {
+    if (span == 0 || flow.state == FlowState::syn_received) [[unlikely]]
+      return kNotFast;
+  }
+  if (span != 0 && flow.has(kPeerFin)) [[unlikely]]
+    return kNotFast;
+  if (segment.fast == FastPath::stamped) [[likely]] {
+    const uint32_t timestamp =
+        load_be<uint32_t>(segment.header + kStampedHeaders.options.timestamps_at);
+    if (before(timestamp, flow.ts_recent)) [[unlikely]]
+      return kNotFast;
+    if (flow.rcv_nxt == flow.last_ack_sent) flow.ts_recent = timestamp;
+  }
+
+  CounterBlock& counters = *shared.counters;
+  ++counters[Counter::tcps_rcvtotal];
+  const uint32_t window = uint32_t{segment.window()} << flow.send_scale();
+  Events events;
+  if (flow.state != FlowState::syn_received) [[likely]] {
+    context.wheel.postpone(flow, TimerKind::keep, context.tick, shared.keep_idle);
+    if (acked != 0) {
+      events = process_ack_fast(context, counters, flow, acknowledgment, acked, length);
+      if ((events & kGone) != 0) return events;
+    } else {
+      events = kNothing;
+      ++counters[Counter::tcps_preddat];
+      if (length == 0 && flow.snd_wl2 == acknowledgment && window > flow.snd_wnd &&
+          !after(flow.snd_wl1, flow.rcv_nxt))
+        ++counters[Counter::tcps_rcvwinupd];
+    }
+  } else {
+    events = on_handshake_ack(context, shared, flow, flow.rcv_nxt, acknowledgment);
+    if (span != 0) ++counters[Counter::tcps_preddat];
+  }
+  if (!after(flow.snd_wl1, flow.rcv_nxt)) {
+    flow.snd_wnd = window;
+    flow.snd_wl1 = flow.rcv_nxt;
+    flow.snd_wl2 = acknowledgment;
+  }
+  if (span == 0) return events;
+  if (length != 0) {
+    ++counters[Counter::tcps_rcvpack];
+    counters[Counter::tcps_rcvbyte] += length;
+    flow.rcv_nxt += length;
+    flow.rx_available += length;
+    events |= kDelivered;
+    if ((flags & kPsh) != 0)
+      flow.set(kAckNow);
+    else
+      acknowledge_in_time(context, flow, length);
+  }
+  if (span != length) events |= process_fin(context, flow);
+  return events;
+}
+
+Events receive_slow_path(Context& context, FlowClass& shared, Flow& flow,
+                         const RxSegment& segment) {
+  const Events events = process_segment(context, shared, flow, segment);
+  update_fast_path_flag(shared, flow);
   return events;
 }
 

@@ -5,7 +5,6 @@
 
 #include "flow/context.h"
 #include "tcp/constants.h"
-#include "tcp/segment.h"
 #include "tcp/tcp.h"
 
 namespace engine::tcp {
@@ -13,19 +12,26 @@ namespace engine::tcp {
 // -- emit.cpp: segments onto frames --------------------------------------------------------------
 
 /// Whether there is a frame buffer for one segment; none is counted (tcps_nombuf).
-bool has_frame(Context& context, const Flow& flow);
-/// Sends SYN or SYN-ACK. False: no frame buffer (tcps_nombuf).
-bool emit_options(Context& context, Flow& flow, uint8_t flags);
+bool has_mbuf(Context& context, const Flow& flow);
 /// Sends `length` bytes from `sequence` on (all in one buffer), with FIN when asked.
 /// False: no frame buffer (tcps_nombuf).
 bool emit_data(Context& context, Flow& flow, uint32_t sequence, uint32_t length, bool fin);
-/// The same for what `transmit` sends, its one caller, so that it is in one piece with that.
-bool emit_queued(Context& context, Flow& flow, uint32_t sequence, uint32_t length, bool fin);
-/// Sends a segment without payload.
+/// Sends a segment without payload that is no SYN.
 bool emit_control(Context& context, Flow& flow, uint32_t sequence, uint8_t flags);
 /// How many of `length` queued bytes from `sequence` on one segment may carry (MSS, what the device
-/// cuts, buffer boundary).
-uint32_t cut_to_segment(Context& context, const Flow& flow, uint32_t sequence, uint32_t length);
+/// segments, buffer boundary).
+uint32_t segment_length(Context& context, const Flow& flow, uint32_t sequence, uint32_t length);
+/// `length` new bytes, which end at `end`, were sent: counts them, and times them if no others are.
+[[gnu::always_inline]] inline void count_sent(const Context& context, CounterBlock& counters,
+                                              Flow& flow, uint32_t end, uint32_t length) {
+  ++counters[Counter::tcps_sndpack];
+  counters[Counter::tcps_sndbyte_ok] += length;
+  if (flow.has(kRttTiming)) return;
+  flow.set(kRttTiming);
+  flow.rtt_sequence = end;
+  flow.rtt_tick = context.tick;
+  ++counters[Counter::tcps_segstimed];
+}
 
 // -- round-trip times ----------------------------------------------------------------------------
 
@@ -41,9 +47,9 @@ uint32_t cut_to_segment(Context& context, const Flow& flow, uint32_t sequence, u
   flow.rttvar_us = flow.rttvar_us - flow.rttvar_us / 4 + error / 4;
   flow.srtt_us = std::max(flow.srtt_us - flow.srtt_us / 8 + sample / 8, 1u);
 }
-/// Whether the timed segment was acknowledged: takes its round-trip time.
-[[gnu::always_inline]] inline void take_rtt(const Context& context, CounterBlock& counters,
-                                            Flow& flow, uint32_t acknowledgment) {
+/// Whether the timed segment was acknowledged: then its round-trip time counts.
+[[gnu::always_inline]] inline void update_rtt(const Context& context, CounterBlock& counters,
+                                              Flow& flow, uint32_t acknowledgment) {
   if (!flow.has(kRttTiming) || before(acknowledgment, flow.rtt_sequence)) return;
   flow.clear(kRttTiming);
   add_rtt_sample(flow, microseconds_of(context.tick - flow.rtt_tick));
@@ -56,17 +62,17 @@ uint32_t cut_to_segment(Context& context, const Flow& flow, uint32_t sequence, u
 /// owed.
 void acknowledge_in_time(Context& context, Flow& flow, uint32_t length);
 /// The peer's FIN came in order. Returns kPeerClosed.
-Events take_fin(Context& context, Flow& flow);
+Events process_fin(Context& context, Flow& flow);
 /// The FIN was acknowledged. Returns kGone where the connection is over.
-Events take_ack_of_fin(Context& context, Flow& flow);
+Events on_fin_acked(Context& context, Flow& flow);
 /// The window of a segment in bytes: not scaled in one with SYN (RFC 7323 section 2.2).
-inline uint32_t window_of(const Flow& flow, const Segment& segment) {
-  return segment.is(kSyn) ? segment.window : uint32_t{segment.window} << flow.send_scale();
+inline uint32_t window_of(const Flow& flow, const RxSegment& segment) {
+  return uint32_t{segment.window()} << (segment.is(kSyn) ? 0 : flow.send_scale());
 }
 /// RFC 9293 section 3.10.7.4: the peer's window, by a segment that is not older than the last one.
 /// `length`: of its payload; `window`: in bytes.
-inline void take_window(Flow& flow, uint32_t sequence, uint32_t acknowledgment, uint32_t length,
-                        uint32_t window, CounterBlock& counters) {
+inline void update_window(Flow& flow, uint32_t sequence, uint32_t acknowledgment, uint32_t length,
+                          uint32_t window, CounterBlock& counters) {
   if (!before(flow.snd_wl1, sequence) &&
       !(flow.snd_wl1 == sequence && !after(flow.snd_wl2, acknowledgment)))
     return;
@@ -81,8 +87,9 @@ inline void take_window(Flow& flow, uint32_t sequence, uint32_t acknowledgment, 
 
 /// Sends SYN or, in syn_received, SYN-ACK, and starts the handshake timer.
 void emit_syn(Context& context, Flow& flow);
-/// Takes a segment in syn_sent.
-Events receive_syn_sent(Context& context, Flow& flow, const Segment& segment);
+/// Processes a segment in syn_sent.
+Events receive_syn_sent(Context& context, Flow& flow, const RxSegment& segment);
+
 // -- output.cpp -----------------------------------------------------------------------------------
 
 /// States in which data may be sent, or sent again.
@@ -99,6 +106,25 @@ inline uint32_t queued_end(const Flow& flow) {
   return flow.snd_end + (flow.has(kFinQueued) ? 1 : 0);
 }
 
+// -- the fast path
+// ---------------------------------------------------------------------------------
+
+/// Whether the next segment of `flow` may take the fast path (takes_fast_path), recomputed: here
+/// alone, after all that the slow path did to the flow. The fast path leaves it as it is, until the
+/// flow gets an extension or ends.
+inline void update_fast_path_flag(const FlowClass& shared, Flow& flow) {
+  constexpr uint32_t kBusy = kFastRecovery | kGoingBack | kProbing | kEcn | kEcnReduced;
+  const bool opened =
+      flow.state >= FlowState::established ||
+      (flow.state == FlowState::syn_received && flow.snd_max != flow.snd_una);  // SYN-ACK was sent
+  const bool fast = opened && flow.state < FlowState::time_wait && (flow.flags & kBusy) == 0 &&
+                    flow.extension == Flow::kNone &&
+                    flow.retransmit_purpose != RetransmitPurpose::persist &&
+                    (flow.retransmissions | flow.duplicate_acks | flow.probes) == 0 &&
+                    flow.snd_nxt == flow.snd_max && !shared.only_slow_path;
+  fast ? flow.set(kFastPath) : flow.clear(kFastPath);
+}
+
 // -- timing.cpp: round-trip time and timers
 // ---------------------------------------------------------
 
@@ -107,9 +133,8 @@ Nanoseconds retransmission_timeout(const Flow& flow);
 /// For the retransmission timeout, or for what should come before it: `probe_timeout` or
 /// `reordering_window`.
 void start_retransmit_timer(Context& context, Flow& flow);
-/// The same of a flow that nothing disturbs (plain.h), and whose keepalive timer runs: most have a
-/// short round trip.
-inline void start_plain_retransmit_timer(Context& context, Flow& flow) {
+/// The same on the fast path, where the flow's keepalive timer runs: most have a short round trip.
+inline void start_retransmit_timer_fast(Context& context, Flow& flow) {
   constexpr uint32_t kShort = kMinProbe / (2 * kMicrosecond);  // see probe_timeout
   static_assert(kMinProbe < kMinRto);
   if (!flow.has(kSack) || flow.srtt_us - 1 >= kShort) {  // 0: not known
@@ -133,7 +158,7 @@ inline void stop_retransmit_timer(Context& context, Flow& flow) {
 }
 /// There was no frame buffer for what `kind` would send: that timer tries again soon, for the
 /// purpose that it has. If it ran for something later, that begins anew when all has left.
-void send_later(Context& context, Flow& flow, TimerKind kind);
+void tx_retry(Context& context, Flow& flow, TimerKind kind);
 [[gnu::always_inline]] inline void start_keepalive(Context& context, const FlowClass& shared,
                                                    Flow& flow) {
   context.wheel.arm(flow, TimerKind::keep, context.tick, shared.keep_idle);
@@ -141,9 +166,12 @@ void send_later(Context& context, Flow& flow, TimerKind kind);
 
 // -- path_mtu.cpp ---------------------------------------------------------------------------------
 
-/// After the handshake of a flow on the general way, as are all once a path is known: makes its
-/// segments fit what is known of its own.
-void fit_known_path(Context& context, Flow& flow);
+void look_up_path(Context& context, Flow& flow);
+/// After the handshake: makes the flow's segments fit what is known of its path.
+inline void fit_known_path(Context& context, Flow& flow) {
+  if (!context.path_mtus.empty()) [[unlikely]]
+    look_up_path(context, flow);
+}
 
 // -- time_wait.cpp -------------------------------------------------------------------------------
 
@@ -165,7 +193,8 @@ inline void start_congestion_control(const FlowClass& shared, Flow& flow) {
   // RFC 6928 section 2: more than one SYN or SYN-ACK lost is a sign of congestion.
   flow.cwnd = flow.retransmissions > 1 ? flow.mss : initial_window(shared, flow);
 }
-/// `acked` new bytes outside of loss recovery; flow.snd_una is still the old one.
+/// `acked` new bytes outside of loss recovery, which `uses_window`; flow.snd_una is still the old
+/// one.
 void grow_window(Context& context, Flow& flow, uint32_t acked);
 /// RFC 7661 section 4.1 (and RFC 9438 section 4.2): a window that was not made use of says nothing
 /// about the path, and does not grow. `flow.snd_una` is still the old one.
@@ -195,10 +224,10 @@ void cubic_grow(Context& context, Flow& flow, uint32_t acked);
 
 // -- ecn.cpp: RFC 3168 ----------------------------------------------------------------------------
 
-/// A segment of a marked packet, or of a flow that agreed on ECN. `traffic_class`: the TOS byte.
-void take_code_point(Context& context, Flow& flow, const Segment& segment, uint8_t traffic_class);
+/// A segment of a marked packet, or of a flow that agreed on ECN.
+void on_code_point(Context& context, Flow& flow, const RxSegment& segment);
 /// Agrees with a SYN or SYN-ACK.
-void take_ecn_offer(Context& context, Flow& flow, const Segment& syn);
+void agree_on_ecn(Context& context, Flow& flow, const RxSegment& syn);
 /// ECE and CWR of the SYN or SYN-ACK to be sent.
 uint8_t syn_ecn_flags(Context& context, const Flow& flow);
 /// Adds ECE and CWR to `flags` of a segment of a flow that agreed on ECN; its ECN code point.
@@ -213,7 +242,7 @@ uint32_t resend(Context& context, Flow& flow, uint32_t sequence, uint32_t limit)
 /// buffer. False: there is none yet.
 bool resend_first(Context& context, Flow& flow);
 /// Enters SACK blocks into the scoreboard; true when one reported something new.
-bool update_scoreboard(Context& context, Flow& flow, const Segment& segment);
+bool update_scoreboard(Context& context, Flow& flow, const RxSegment& segment);
 void enter_recovery(Context& context, Flow& flow);
 /// A duplicate ACK; may enter recovery.
 void on_duplicate_ack(Context& context, Flow& flow);
@@ -222,9 +251,9 @@ void on_new_ack(Context& context, Flow& flow, uint32_t acknowledgment);
 /// Resends what RFC 6675 section 5 (C) allows during SACK recovery; returns how many bytes of new
 /// data may be sent besides.
 uint32_t transmit_in_recovery(Context& context, Flow& flow);
-/// Going back after a timeout: moves snd_nxt beyond what SACK has reported since. True, and `limit`
-/// the bytes until the next such range, when there is one.
-bool skip_reported(Context& context, Flow& flow, uint32_t& limit);
+/// Going back after a timeout: moves snd_nxt beyond what SACK has reported since. Returns the bytes
+/// until the next such range; UINT32_MAX: there is none.
+uint32_t skip_reported(Context& context, Flow& flow);
 
 // -- probe.cpp: RFC 8985 --------------------------------------------------------------------------
 
@@ -236,8 +265,8 @@ bool has_open_hole(Context& context, const Flow& flow);
 Nanoseconds reordering_window(const Flow& flow);
 /// The timer ran as probe or reordering timer. False: there is nothing to do before the timeout.
 bool expire_probe(Context& context, Flow& flow);
-/// An ACK, already taken, while a probe is out; `advanced`: it acknowledged new data.
-void on_ack_while_probing(Context& context, Flow& flow, const Segment& segment, bool advanced);
+/// An ACK, already processed, while a probe is out; `advanced`: it acknowledged new data.
+void on_ack_while_probing(Context& context, Flow& flow, const RxSegment& segment, bool advanced);
 
 // -- reassembly.cpp
 // --------------------------------------------------------------------------------
@@ -255,20 +284,21 @@ uint32_t reassemble(Context& context, Flow& flow, uint32_t sequence, uint32_t le
   stop_retransmit_timer(context, flow);
   ++(*shared.counters)[Counter::tcps_connects];
   start_keepalive(context, shared, flow);
-  flow.flags |= kEverEstablished | kSettled;
+  flow.set(kEverEstablished);
 }
 /// In syn_received: the ACK of the SYN-ACK. Returns kEstablished.
-[[gnu::always_inline]] inline Events take_handshake_ack(Context& context, FlowClass& shared,
-                                                        Flow& flow, uint32_t sequence,
-                                                        uint32_t acknowledgment) {
+[[gnu::always_inline]] inline Events on_handshake_ack(Context& context, FlowClass& shared,
+                                                      Flow& flow, uint32_t sequence,
+                                                      uint32_t acknowledgment) {
   CounterBlock& counters = *shared.counters;
-  take_rtt(context, counters, flow, acknowledgment);
+  update_rtt(context, counters, flow, acknowledgment);
   flow.snd_una = acknowledgment;
   flow.snd_wl1 = sequence - 1;
   ++counters[Counter::tcps_rcvackpack];
   ++counters[Counter::tcps_rcvackbyte_of];
   if (flow.has(kServerSide)) ++counters[Counter::tcps_accepts];
   establish(context, shared, flow);
+  fit_known_path(context, flow);
   return kEstablished;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tcp/headers.h"
 #include "tcp/internal.h"
 
 namespace engine::tcp {
@@ -53,16 +54,11 @@ Events expire_persist(Context& context, Flow& flow) {
     return kGone;
   }
   if (flow.retransmissions < UINT8_MAX) ++flow.retransmissions;
-  // RFC 9293 section 3.8.6.1: one byte beyond the window.
-  if (before(flow.snd_una, flow.snd_end)) {
-    const bool fin = fin_is_next(flow, flow.snd_una + 1);
-    flow.snd_nxt = flow.snd_una;
-    ++counters[Counter::tcps_sndprobe];
-    if (emit_data(context, flow, flow.snd_una, 1, fin)) flow.snd_nxt = flow.snd_una + (fin ? 2 : 1);
-  } else if (flow.has(kFinQueued)) {
-    emit_data(context, flow, flow.snd_end, 0, true);
-    flow.snd_nxt = flow.snd_end + 1;
-  }
+  // RFC 9293 section 3.8.6.1: one byte beyond the window. There is one: a FIN alone needs none.
+  const bool fin = fin_is_next(flow, flow.snd_una + 1);
+  flow.snd_nxt = flow.snd_una;
+  ++counters[Counter::tcps_sndprobe];
+  if (emit_data(context, flow, flow.snd_una, 1, fin)) flow.snd_nxt = flow.snd_una + (fin ? 2 : 1);
   start_persist_timer(context, flow);
   return kNothing;
 }
@@ -101,7 +97,7 @@ Events expire_retransmit(Context& context, Flow& flow) {
   return kNothing;
 }
 
-Events give_handshake_up(Context& context, Flow& flow) {
+Events give_up_handshake(Context& context, Flow& flow) {
   CounterBlock& counters = *context.class_of(flow).counters;
   ++counters[Counter::tcps_keeptimeo];
   ++counters[Counter::tcps_keepdrops];
@@ -132,15 +128,7 @@ void queue_behind(Context& context, Flow& flow, uint32_t buffer) {
   context.extend(flow).queue.push_back({buffer, flow.snd_end});
 }
 
-void close(Context& context, Flow& flow) {
-  if (StreamCoder* const coder = context.class_of(flow).coder) [[unlikely]]
-    coder->close(context, flow);
-  else
-    finish(context, flow);
-}
-
-void finish(Context& context, Flow& flow) {
-  (void)context;
+void finish(Flow& flow) {
   if (flow.has(kFinQueued)) return;
   switch (flow.state) {
     case FlowState::syn_received:
@@ -165,20 +153,19 @@ namespace {
 
 void transmit_queued(Context& context, Flow& flow) {
   if (flow.has(kResendFirst) && !resend_first(context, flow)) {
-    send_later(context, flow, TimerKind::retransmit);
+    tx_retry(context, flow, TimerKind::retransmit);
     return;
   }
   if (flow.snd_una == flow.snd_max) restart_after_idle(context, flow);
   uint32_t allowance = congestion_allowance(context, flow);
   while (before(flow.snd_nxt, queued_end(flow))) {
-    uint32_t missing = UINT32_MAX;
-    if (flow.has(kGoingBack)) skip_reported(context, flow, missing);
+    const uint32_t missing = flow.has(kGoingBack) ? skip_reported(context, flow) : UINT32_MAX;
     const uint32_t sequence = flow.snd_nxt;
     const uint32_t left = before(sequence, flow.snd_end) ? flow.snd_end - sequence : 0;
     const uint32_t flight = sequence - flow.snd_una;
     const uint32_t window = flow.snd_wnd > flight ? flow.snd_wnd - flight : 0;
     uint32_t length = std::min({left, allowance, window, missing});
-    if (length != 0) length = cut_to_segment(context, flow, sequence, length);
+    if (length != 0) length = segment_length(context, flow, sequence, length);
     const bool fin = length == left && fin_is_next(flow, sequence + length);
     if (length == 0 && !fin) {
       // A closed window and nothing in flight that would open it: ask again (persist).
@@ -195,8 +182,8 @@ void transmit_queued(Context& context, Flow& flow) {
       if (length == left && !fin && context.class_of(flow).tunables->nagle) return;
     }
     if (length > flow.mss && length < left) length = length / flow.mss * flow.mss;
-    if (!emit_queued(context, flow, sequence, length, fin)) {
-      send_later(context, flow, TimerKind::retransmit);
+    if (!emit_data(context, flow, sequence, length, fin)) {
+      tx_retry(context, flow, TimerKind::retransmit);
       return;
     }
     flow.snd_nxt = sequence + length + (fin ? 1 : 0);
@@ -206,11 +193,129 @@ void transmit_queued(Context& context, Flow& flow) {
 
 }  // namespace
 
-void transmit(Context& context, Flow& flow) {
+namespace {
+
+/// Whether `length` bytes and perhaps a FIN, all that is queued, may leave in one segment now, with
+/// `flight` bytes before them. No window or silly window holds them back, and nothing was idle for
+/// long.
+[[gnu::always_inline]] inline bool fits_one_segment(const Context& context, const FlowClass& shared,
+                                                    const Flow& flow, uint32_t length,
+                                                    uint32_t flight) {
+  if (length > flow.mss || flight + length > flow.cwnd || flight + length > flow.snd_wnd)
+    return false;
+  if (flight == 0) return context.tick - flow.rtt_tick <= ticks_for(kMinRto);
+  return length == flow.mss || flow.has(kFinQueued) || !shared.tunables->nagle;
+}
+
+/// There was no frame buffer for what is queued (`sends`), or for an ACK.
+[[gnu::noinline]] void on_no_mbuf(Context& context, CounterBlock& counters, Flow& flow,
+                                  bool sends) {
+  ++counters[Counter::tcps_nombuf];
+  tx_retry(context, flow, sends ? TimerKind::retransmit : TimerKind::delayed_ack);
+  if (sends && flow.has(kAckNow) && !emit_control(context, flow, flow.snd_nxt, kAck))
+    tx_retry(context, flow, TimerKind::delayed_ack);
+}
+
+/// The checksums of a segment of `length` bytes from snd_nxt on, for a device that computes none.
+[[gnu::noinline]] void complete_checksums_of(const FlowClass& shared, const Flow& flow,
+                                             Frame& frame, uint32_t length) {
+  ChecksumSum sum = 0;
+  if (length != 0) sum = (*shared.buffers)[flow.tx_buffer].sum(flow.snd_nxt - flow.tx_base, length);
+  const uint32_t header = kFixedHeader + (flow.has(kTimestamps) ? kTimestampsLength : 0);
+  complete_checksums(frame, !flow.has(kIpv6), header, sum);
+}
+
+/// A segment over IPv6, with a VLAN tag, or with one of time stamps and window scale.
+[[gnu::noinline]] void write_unusual(const Context& context, const FlowClass& shared,
+                                     const Flow& flow, const Path& path, Frame& frame,
+                                     uint32_t length, uint32_t flags) {
+  const uint32_t options = flow.has(kTimestamps) ? kTimestampsLength : 0;
+  const TxHeader header{flow.snd_nxt, flow.rcv_nxt, kFixedHeader + options, flags,
+                        shared.windows[flow.has(kScaling)]};
+  uint8_t* const at = write_headers(shared, flow, path, frame, header, length);
+  if (options != 0) write_timestamps(context, flow, at);
+}
+
+/// Sends a segment of `length` bytes from snd_nxt on, of the buffer being sent. False: there was no
+/// frame buffer.
+[[gnu::always_inline]] inline bool send_fast(Context& context, const FlowClass& shared, Flow& flow,
+                                             uint32_t length, uint32_t flags) {
+  TransmitQueue& queue = *context.transmit[index_of(shared.side)];
+  Frame* const frame = queue.next_as_it_is();
+  if (frame == nullptr) [[unlikely]]
+    return false;
+  frame->payload = nullptr;
+  if (length != 0)
+    frame->payload = (*shared.buffers)[flow.tx_buffer].at(flow.snd_nxt - flow.tx_base, length);
+  frame->payload_length = length;
+  frame->segment_size = 0;
+  const Path& path = context.paths[index_of(shared.side)][flow.path];
+  const uint32_t form = flow.flags & (kTimestamps | kScaling | kIpv6);
+  if (form == (kTimestamps | kScaling) && path.vlan == 0) [[likely]] {
+    constexpr uint32_t kStamped = kFixedHeader + kTimestampsLength;
+    write_timestamps(
+        context, flow,
+        write_ipv4_headers(shared, flow, path, *frame,
+                           {flow.snd_nxt, flow.rcv_nxt, kStamped, flags, shared.windows[1]}, length,
+                           0));
+  } else if (form == 0 && path.vlan == 0) {
+    write_ipv4_headers(shared, flow, path, *frame,
+                       {flow.snd_nxt, flow.rcv_nxt, kFixedHeader, flags, shared.windows[0]}, length,
+                       0);
+  } else {
+    write_unusual(context, shared, flow, path, *frame, length, flags);
+  }
+  if (!queue.offloads().checksum) complete_checksums_of(shared, flow, *frame, length);
+  flow.clear(kAckNow);
+  commit(context, shared, flow, queue);
+  return true;
+}
+
+/// The fast path: sends all that is queued in one segment, or an ACK that is owed. False: nothing
+/// was done.
+[[gnu::always_inline]] inline bool transmit_fast(Context& context, FlowClass& shared, Flow& flow) {
+  CounterBlock& counters = *shared.counters;
+  const uint32_t fin = flow.has(kFinQueued) ? 1 : 0;
+  const uint32_t length = flow.snd_end - flow.snd_nxt;  // -1: the FIN has left, too
+  if (static_cast<int32_t>(length + fin) > 0) {
+    const uint32_t flight = flow.snd_nxt - flow.snd_una;
+    if (!fits_one_segment(context, shared, flow, length, flight)) return false;
+    static_assert(kFin == 1);
+    const bool sent = length != 0 ? send_fast(context, shared, flow, length, kAck | kPsh | fin)
+                                  : send_fast(context, shared, flow, 0, kAck | fin);
+    if (!sent) [[unlikely]] {
+      on_no_mbuf(context, counters, flow, true);
+      return true;
+    }
+    if (length == 0)
+      ++counters[Counter::tcps_sndctrl];
+    else
+      count_sent(context, counters, flow, flow.snd_end, length);
+    flow.snd_nxt = flow.snd_max = flow.snd_end + fin;
+    if (flight == 0 || !TimerWheel::is_armed(flow, TimerKind::retransmit))
+      start_retransmit_timer_fast(context, flow);
+  } else if (flow.has(kAckNow)) {
+    if (send_fast(context, shared, flow, 0, kAck)) [[likely]]
+      ++counters[Counter::tcps_sndacks];
+    else
+      on_no_mbuf(context, counters, flow, false);
+  }
+  return true;
+}
+
+}  // namespace
+
+void transmit(Context& context, FlowClass& shared, Flow& flow) {
+  if (!flow.has(kFastPath) || !transmit_fast(context, shared, flow)) [[unlikely]]
+    transmit_slow_path(context, flow);
+}
+
+[[gnu::noinline]] void transmit_slow_path(Context& context, Flow& flow) {
   if (may_send_data(flow) && (before(flow.snd_nxt, queued_end(flow)) || flow.has(kFastRecovery)))
     transmit_queued(context, flow);
   if (flow.has(kAckNow) && !emit_control(context, flow, flow.snd_nxt, kAck))
-    send_later(context, flow, TimerKind::delayed_ack);
+    tx_retry(context, flow, TimerKind::delayed_ack);
+  update_fast_path_flag(context.class_of(flow), flow);
 }
 
 Events expire(Context& context, Flow& flow, TimerKind kind) {
@@ -218,11 +323,11 @@ Events expire(Context& context, Flow& flow, TimerKind kind) {
       kind == TimerKind::retransmit && flow.retransmit_purpose == RetransmitPurpose::time_wait_end;
   if (time_wait_ends) return kGone;
   if (kind == TimerKind::keep && flow.state < FlowState::established)
-    return give_handshake_up(context, flow);
+    return give_up_handshake(context, flow);
   // Everything else sends. What could not leave was no try: nothing is counted, and nothing backs
   // off.
-  if (!has_frame(context, flow)) {
-    send_later(context, flow, kind);
+  if (!has_mbuf(context, flow)) {
+    tx_retry(context, flow, kind);
     return kNothing;
   }
   switch (kind) {

@@ -27,22 +27,20 @@ uint32_t mss_within(const Flow& flow, uint32_t mtu) {
 
 }  // namespace
 
-void fit_known_path(Context& context, Flow& flow) {
-  if (context.path_mtus.empty()) return;
+void look_up_path(Context& context, Flow& flow) {
   const uint32_t mtu = context.path_mtus.find(flow.remote, context.now);
   if (mtu == 0) return;
   flow.mss = static_cast<uint16_t>(std::min<uint32_t>(flow.mss, mss_within(flow, mtu)));
   flow.cwnd = std::min(flow.cwnd, initial_window(context.class_of(flow), flow));
 }
 
-PathMtu take_path_mtu(Context& context, Flow& flow, uint32_t sequence, uint32_t mtu) {
+PathMtu process_path_mtu(Context& context, Flow& flow, uint32_t sequence, uint32_t mtu) {
   const bool in_flight = !before(sequence, flow.snd_una) && before(sequence, flow.snd_max);
   if (!may_send_data(flow) || !in_flight || mtu < (flow.local.is_v4() ? kLeastMtuV4 : kLeastMtuV6))
     return PathMtu::refused;
   const uint32_t mss = mss_within(flow, mtu);
   if (mss > flow.mss) return PathMtu::refused;
   context.path_mtus.learn(flow.remote, mtu, context.now);
-  context.only_general_way = true;  // the plain way does not ask for it
   if (mss == flow.mss) return PathMtu::known;
 
   if (Extension* const extension = context.extension_of(flow))

@@ -65,8 +65,8 @@ bool expire_probe(Context& context, Flow& flow) {
   return true;
 }
 
-void on_ack_while_probing(Context& context, Flow& flow, const Segment& segment, bool advanced) {
-  const uint32_t acknowledgment = segment.acknowledgment;
+void on_ack_while_probing(Context& context, Flow& flow, const RxSegment& segment, bool advanced) {
+  const uint32_t acknowledgment = segment.acknowledgment();
   if (before(acknowledgment, flow.recover)) {
     // The probe came through, and what left before it did not.
     const Extension* extension = context.extension_of(flow);
@@ -79,11 +79,12 @@ void on_ack_while_probing(Context& context, Flow& flow, const Segment& segment, 
   }
   // RFC 8985 section 7.4.2. The D-SACK (RFC 2883) of the probe begins below the acknowledgment, and
   // ends where the probe did; not every stack counts the FIN.
-  const SequenceRange& first = segment.sack[0];
+  const bool reports = segment.options.sack_count != 0;
+  const SequenceRange first = reports ? segment.sack_block(0) : SequenceRange{};
   const uint32_t data_end = after(flow.recover, flow.snd_end) ? flow.snd_end : flow.recover;
-  const bool duplicate = segment.sack_count != 0 && before(first.start, acknowledgment) &&
+  const bool duplicate = reports && before(first.start, acknowledgment) &&
                          (first.end == flow.recover || first.end == data_end);
-  const bool repeated = !advanced && segment.length == 0 && segment.sack_count == 0;
+  const bool repeated = !advanced && segment.payload_length == 0 && !reports;
   if (!flow.has(kProbedAgain) || duplicate || repeated) {
     flow.clear(kProbing);
   } else if (after(acknowledgment, flow.recover)) {

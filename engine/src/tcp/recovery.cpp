@@ -64,7 +64,7 @@ Scan scan(Context& context, const Flow& flow, const Extension& extension) {
 bool resend_hole(Context& context, Flow& flow, Extension& extension, const SequenceRange& hole) {
   const uint32_t length = resend(context, flow, hole.start, hole.end);
   if (length == 0) {
-    send_later(context, flow, TimerKind::retransmit);
+    tx_retry(context, flow, TimerKind::retransmit);
     return false;
   }
   extension.high_retransmit = hole.start + length;
@@ -95,7 +95,7 @@ uint32_t resend(Context& context, Flow& flow, uint32_t sequence, uint32_t limit)
     return flow.has(kFinQueued) && emit_data(context, flow, flow.snd_end, 0, true) ? 1 : 0;
   }
   uint32_t length = std::min<uint32_t>({flow.mss, limit - sequence, flow.snd_end - sequence});
-  length = cut_to_segment(context, flow, sequence, length);
+  length = segment_length(context, flow, sequence, length);
   const bool fin = flow.has(kFinQueued) && sequence + length == flow.snd_end &&
                    after(flow.snd_max, flow.snd_end);
   return emit_data(context, flow, sequence, length, fin) ? length + (fin ? 1 : 0) : 0;
@@ -111,11 +111,11 @@ bool resend_first(Context& context, Flow& flow) {
   return true;
 }
 
-bool update_scoreboard(Context& context, Flow& flow, const Segment& segment) {
+bool update_scoreboard(Context& context, Flow& flow, const RxSegment& segment) {
   bool news = false;
   CounterBlock& counters = *context.class_of(flow).counters;
-  for (unsigned i = 0; i < segment.sack_count; ++i) {
-    const SequenceRange block = segment.sack[i];
+  for (unsigned i = 0; i < segment.options.sack_count; ++i) {
+    const SequenceRange block = segment.sack_block(i);
     ++counters[Counter::tcps_sack_rcv_blocks];
     // Only what is in flight counts: below snd_una is a D-SACK (RFC 2883) or stale.
     if (!before(block.start, block.end) || before(block.start, flow.snd_una) ||
@@ -180,10 +180,11 @@ void on_new_ack(Context& context, Flow& flow, uint32_t acknowledgment) {
   if (past) flow.clear(kGoingBack);
   if (!flow.has(kFastRecovery)) {
     flow.duplicate_acks = 0;
-    if (!flow.has(kEcnReduced))
-      grow_window(context, flow, acked);
-    else if (past)
+    if (!flow.has(kEcnReduced)) {
+      if (uses_window(flow)) grow_window(context, flow, acked);
+    } else if (past) {
       flow.clear(kEcnReduced);
+    }
     return;
   }
   flow.clear(kResendFirst);
@@ -228,24 +229,20 @@ uint32_t transmit_in_recovery(Context& context, Flow& flow) {
             resend(context, flow,
                    std::max(from, end - std::min<uint32_t>(flow.mss, end - from), before),
                    end) != 0;
-        if (!extension->rescued) send_later(context, flow, TimerKind::retransmit);
+        if (!extension->rescued) tx_retry(context, flow, TimerKind::retransmit);
       }
       return 0;
     }
   }
 }
 
-bool skip_reported(Context& context, Flow& flow, uint32_t& limit) {
-  const Extension* extension = context.extension_of(flow);
-  if (extension == nullptr) return false;
-  for (const SequenceRange& range : extension->sacked) {
-    if (before(flow.snd_nxt, range.start)) {
-      limit = range.start - flow.snd_nxt;
-      return true;
+uint32_t skip_reported(Context& context, Flow& flow) {
+  if (const Extension* const extension = context.extension_of(flow))
+    for (const SequenceRange& range : extension->sacked) {
+      if (before(flow.snd_nxt, range.start)) return range.start - flow.snd_nxt;
+      if (before(flow.snd_nxt, range.end)) flow.snd_nxt = range.end;
     }
-    if (before(flow.snd_nxt, range.end)) flow.snd_nxt = range.end;
-  }
-  return false;
+  return UINT32_MAX;
 }
 
 }  // namespace engine::tcp

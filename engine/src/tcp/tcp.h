@@ -1,16 +1,17 @@
 #pragma once
 // TCP (RFC 9293) without I/O: segments, time and the program's wishes in, segments and events out.
 //
-// Every event of a flow is handled in three steps. `receive` or `expire` changes the flow's state
-// and says what happened; the program acts on that with `queue`, `close` or `abort`; `transmit`
-// then sends whatever is due, so that data, ACK and FIN that belong together leave in one segment.
-// Only segments that are no part of the stream leave in the first step: SYN, RST, and probes.
+// Every event of a flow is handled in three steps. `receive_...` or `expire` changes the flow's
+// state and says what happened; the program acts on that with `queue`, `close` or `abort`;
+// `transmit` then sends whatever is due, so that data, ACK and FIN that belong together leave in
+// one segment. Only segments that are no part of the stream leave in the first step: SYN, RST, and
+// probes.
 
 #include <cstdint>
 
 #include "flow/context.h"
 #include "flow/timer_kind.h"
-#include "tcp/segment.h"
+#include "net/rx_segment.h"
 #include "tcp/stream_coder.h"
 
 namespace engine::tcp {
@@ -32,10 +33,29 @@ void open(Context& context, Flow& flow, uint32_t hash);
 
 /// Passive open by a SYN for a flow whose identity, class and path are set; sends the SYN-ACK.
 /// `hash`: as for open.
-void accept(Context& context, Flow& flow, const Segment& syn, uint32_t hash);
+void accept(Context& context, FlowClass& shared, Flow& flow, const RxSegment& syn, uint32_t hash);
 
-/// Takes a segment that belongs to `flow`. `traffic_class`: the IP header's TOS byte, for ECN.
-Events receive(Context& context, Flow& flow, const Segment& segment, uint8_t traffic_class);
+// A received segment is processed on the fast path or on the slow one. The fast path is for the
+// connection that nothing disturbs. Most segments only acknowledge, bring the next payload, or end
+// the stream, and most answers are one segment: for these the many questions of the slow path have
+// one answer each, which is known before. Both paths do the same to a flow, to counters and to
+// frames: tests/netsim/fast_path_test.cpp compares them frame by frame.
+
+/// Whether `flow` and `segment` are for the fast path, as far as flags tell.
+inline bool takes_fast_path(const Flow& flow, const RxSegment& segment) {
+  constexpr uint32_t kForm = kFastPath | kTimestamps | kEcn;
+  static_assert(static_cast<uint32_t>(FastPath::bare) == kFastPath);
+  static_assert(static_cast<uint32_t>(FastPath::stamped) == (kFastPath | kTimestamps));
+  static_assert(static_cast<uint32_t>(FastPath::no) == (kFastPath | kEcn));  // no flow has both
+  return ((flow.flags ^ static_cast<uint32_t>(segment.fast)) & kForm) == 0;
+}
+/// The segment is for the slow path, and nothing has changed.
+inline constexpr Events kNotFast = 1u << 31;
+/// Processes a segment that belongs to `flow`, whose class is `shared`, and that it
+/// `takes_fast_path`; or returns kNotFast.
+Events receive_fast(Context& context, FlowClass& shared, Flow& flow, const RxSegment& segment);
+/// Processes any segment that belongs to `flow`.
+Events receive_slow_path(Context& context, FlowClass& shared, Flow& flow, const RxSegment& segment);
 
 /// A timer of kind retransmit, delayed_ack or keep has expired.
 Events expire(Context& context, Flow& flow, TimerKind kind);
@@ -47,8 +67,8 @@ enum class PathMtu : uint8_t {
   lowered   ///< they do from now on, and all that is in flight is to be sent again
 };
 /// A router says that the packet of `flow` with this sequence number was longer than `mtu`, which
-/// is in bytes of an IP packet. `transmit` then sends what is due.
-PathMtu take_path_mtu(Context& context, Flow& flow, uint32_t sequence, uint32_t mtu);
+/// is in bytes of an IP packet. `transmit_slow_path` then sends what is due.
+PathMtu process_path_mtu(Context& context, Flow& flow, uint32_t sequence, uint32_t mtu);
 
 /// Appends a buffer to a stream that has others yet to send.
 void queue_behind(Context& context, Flow& flow, uint32_t buffer);
@@ -64,8 +84,9 @@ inline void append(Context& context, FlowClass& shared, Flow& flow, uint32_t buf
   }
   flow.snd_end += size;
 }
+
 /// No more data will be appended: FIN follows the last byte.
-void finish(Context& context, Flow& flow);
+void finish(Flow& flow);
 
 /// The program's next bytes: a whole buffer of the profile.
 inline void queue(Context& context, FlowClass& shared, Flow& flow, uint32_t buffer) {
@@ -75,23 +96,21 @@ inline void queue(Context& context, FlowClass& shared, Flow& flow, uint32_t buff
     append(context, shared, flow, buffer);
 }
 /// The program queues no more.
-void close(Context& context, Flow& flow);
+inline void close(Context& context, FlowClass& shared, Flow& flow) {
+  if (shared.coder != nullptr) [[unlikely]]
+    shared.coder->close(context, flow);
+  else
+    finish(flow);
+}
 
 /// Sends RST; the caller releases the flow. False: there was no frame buffer, try again later.
 bool abort(Context& context, Flow& flow);
 
 /// Sends what windows, congestion control and timers allow now, or a pure ACK when one is owed.
-void transmit(Context& context, Flow& flow);
-
-/// After `transmit`: whether the next segment may take the plain way (tcp/plain.h), as far as the
-/// flow's flags do not tell. The plain way leaves this as it is, until the flow ends.
-inline void settle(Flow& flow) {
-  const bool settled = flow.state >= FlowState::syn_received && flow.state < FlowState::time_wait &&
-                       flow.retransmit_purpose != RetransmitPurpose::persist &&
-                       (flow.retransmissions | flow.duplicate_acks | flow.probes) == 0 &&
-                       flow.snd_nxt == flow.snd_max;
-  settled ? flow.set(kSettled) : flow.clear(kSettled);
-}
+void transmit(Context& context, FlowClass& shared, Flow& flow);
+/// The same for what no segment brought about: after `expire`, a message about the path, a program
+/// that was woken by a timer.
+void transmit_slow_path(Context& context, Flow& flow);
 
 /// Whether what just happened took the flow to TIME_WAIT, or restarted it there. Once what is due
 /// is sent, it is to wait as a record or as a flow.
@@ -114,7 +133,7 @@ inline uint32_t unacknowledged(const Flow& flow) {
 }
 
 /// Answers a segment that belongs to no flow (RFC 9293 section 3.10.7.1).
-void refuse(Context& context, Side side, const Packet& packet, const Segment& segment,
-            const Path& path, const Tunables& tunables);
+void send_reset(Context& context, Side side, const RxSegment& segment, const Path& path,
+                const Tunables& tunables);
 
 }  // namespace engine::tcp

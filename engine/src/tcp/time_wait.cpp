@@ -16,18 +16,18 @@ constexpr uint32_t kKept = kTimestamps | kSack | kScaling | kEcn | kEcnEcho;
 constexpr unsigned kKeptFrom = std::countr_zero(kKept);
 static_assert(kKept >> kKeptFrom <= UINT8_MAX);
 /// Flags of every connection in TIME_WAIT, whose flow is made anew.
-constexpr uint32_t kAlways = kFinQueued | kPeerFin | kEverEstablished | kGeneralWay;
+constexpr uint32_t kAlways = kFinQueued | kPeerFin | kEverEstablished;
 
 }  // namespace
 
 void enter_time_wait(Context& context, Flow& flow) {
   flow.state = FlowState::time_wait;
-  flow.clear(kSettled);
   flow.retransmit_purpose = RetransmitPurpose::time_wait_end;
   context.wheel.remove(flow);
 }
 
 void wait_as_flow(Context& context, Flow& flow) {
+  flow.clear(kFastPath);
   context.wheel.arm(flow, TimerKind::retransmit, context.tick, kTimeWaitTicks);
 }
 
@@ -58,7 +58,7 @@ void restore(Context& context, uint32_t record, Flow& flow) {
   flow.wait = Wait::ended;
   flow.retransmit_purpose = RetransmitPurpose::time_wait_end;
   flow.flags = kAlways | uint32_t{shared.side == Side::server ? kServerSide : kPortOwned} |
-               uint32_t{wait.options} << kKeptFrom;
+               (flow.local.is_v4() ? 0 : uint32_t{kIpv6}) | uint32_t{wait.options} << kKeptFrom;
   flow.snd_una = flow.snd_nxt = flow.snd_max = wait.snd_nxt;
   flow.snd_end = wait.snd_nxt - 1;  // the FIN is behind it
   flow.snd_wl1 = wait.rcv_nxt - 1;

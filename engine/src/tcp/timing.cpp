@@ -58,7 +58,7 @@ void start_persist_timer(Context& context, Flow& flow) {
   context.wheel.arm(flow, TimerKind::retransmit, context.tick, ticks_for(timeout));
 }
 
-void send_later(Context& context, Flow& flow, TimerKind kind) {
+void tx_retry(Context& context, Flow& flow, TimerKind kind) {
   constexpr Tick kSoon = ticks_for(kNoFrameRetry);
   if (TimerWheel::is_armed(flow, kind)) {
     const Tick due = flow.deadlines[static_cast<size_t>(kind)];

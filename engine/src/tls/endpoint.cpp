@@ -3,6 +3,7 @@
 #include <openssl/err.h>
 
 #include <algorithm>
+#include <array>
 
 #include "flow/latency.h"
 #include "flow/ranges.h"
@@ -16,6 +17,8 @@ namespace {
 constexpr uint32_t kOverhead = 512;
 /// A flight with a chain of certificates.
 constexpr uint32_t kLongestFlight = SealedBuffers::kLarge;
+
+constexpr size_t kLongestHeader = 60;  // of TCP
 
 constexpr uint8_t kSessionContext[] = "stackcost";
 
@@ -182,30 +185,33 @@ bool Endpoint::has_room(const Flow& flow, size_t bytes) const {
 }
 
 /// Whether there is memory for what may come of a segment. Else it is as if it had been lost.
-bool Endpoint::may_take(const Flow& flow, const tcp::Segment& segment) const {
-  if (segment.length == 0) return true;
+bool Endpoint::may_take(const Flow& flow, const RxSegment& segment) const {
+  if (segment.payload_length == 0) return true;
   if (!has_room(flow, kLongestFlight)) return false;
-  return !after(segment.sequence, flow.rcv_nxt) ||
-         shared_.held_bytes + segment.length <= Shared::kHeldBudget;
+  return !after(segment.sequence(), flow.rcv_nxt) ||
+         shared_.held_bytes + segment.payload_length <= Shared::kHeldBudget;
 }
 
-tcp::Events Endpoint::receive(Context& context, Flow& flow, const tcp::Segment& segment,
-                              const Packet& packet, Reader* reader) {
-  tcp::Segment whole = segment;
-  if (packet.payload_at_hand < segment.length) {
-    whole.length = packet.payload_at_hand;
-    whole.flags &= static_cast<uint8_t>(~tcp::kFin);
+tcp::Events Endpoint::receive(Context& context, Flow& flow, const RxSegment& segment,
+                              Reader* reader) {
+  const std::span<const uint8_t> bytes = segment.payload();
+  RxSegment whole = segment;
+  std::array<uint8_t, kLongestHeader> without_fin;
+  if (bytes.size() < segment.payload_length) {
+    std::copy_n(segment.header, segment.header_length, without_fin.begin());
+    without_fin[13] &= static_cast<uint8_t>(~tcp::kFin);
+    whole.header = without_fin.data();
+    whole.payload_length = static_cast<uint32_t>(bytes.size());
     ++counts_.cut_segments;
   }
   if (!may_take(flow, whole)) {
     ++counts_.lacked_memory;
     return tcp::kNothing;
   }
-  const std::span<const uint8_t> bytes{packet.payload, whole.length};
-  const uint32_t sequence = whole.sequence + (whole.is(tcp::kSyn) ? 1 : 0);
+  const uint32_t sequence = whole.sequence() + (whole.is(tcp::kSyn) ? 1 : 0);
   const uint32_t from = flow.rcv_nxt;
   const uint64_t available = flow.rx_available;
-  tcp::Events events = tcp::receive(context, flow, whole, packet.traffic_class);
+  tcp::Events events = tcp::receive_slow_path(context, context.class_of(flow), flow, whole);
   if ((events & tcp::kGone) != 0) return events;
   const bool connected = (events & tcp::kEstablished) != 0;
   if (connected && side_ == Side::client)
@@ -219,11 +225,11 @@ tcp::Events Endpoint::receive(Context& context, Flow& flow, const tcp::Segment& 
   if ((events & tcp::kDelivered) != 0) {
     // It begins at `from` or before, and TCP took no more of it than its window.
     const uint32_t window = context.class_of(flow).tunables->receive_buffer;
-    const uint32_t length = std::min(sequence + whole.length - from, window);
+    const uint32_t length = std::min(sequence + whole.payload_length - from, window);
     take(turn, bytes.subspan(from - sequence, length));
     take_held(turn, from + length);
-  } else if (whole.length != 0) {
-    hold(context, flow, *session, whole, bytes);
+  } else if (whole.payload_length != 0) {
+    hold(context, flow, *session, whole.sequence(), bytes);
   }
   if ((events & tcp::kPeerClosed) != 0 && !session->over) {
     if (!session->established) {
@@ -243,15 +249,14 @@ tcp::Events Endpoint::receive(Context& context, Flow& flow, const tcp::Segment& 
 }
 
 /// Keeps what TCP keeps the range of.
-void Endpoint::hold(Context& context, Flow& flow, Session& session, const tcp::Segment& segment,
+void Endpoint::hold(Context& context, Flow& flow, Session& session, uint32_t sequence,
                     std::span<const uint8_t> bytes) {
-  const uint32_t beyond = segment.sequence - flow.rcv_nxt;  // as in order it was delivered
+  const uint32_t beyond = sequence - flow.rcv_nxt;  // as in order it was delivered
   const uint32_t window = context.class_of(flow).tunables->receive_buffer;
   if (session.over || beyond >= window) return;
   bytes = bytes.first(std::min<size_t>(bytes.size(), window - beyond));
   const Extension* const extension = context.extension_of(flow);
-  const SequenceRange range{segment.sequence,
-                            segment.sequence + static_cast<uint32_t>(bytes.size())};
+  const SequenceRange range{sequence, sequence + static_cast<uint32_t>(bytes.size())};
   if (bytes.empty() || !covers(extension->out_of_order, range)) return;
   const auto again = [&range](const Session::Held& held) {
     return !before(range.start, held.sequence) && !after(range.end, end_of(held));
@@ -332,7 +337,7 @@ void Endpoint::fail(Turn& turn) {
   ++counts_.failed;
   turn.session.over = true;
   send_output(turn.context, turn.flow, turn.session);
-  if (!turn.session.finished) tcp::finish(turn.context, turn.flow);
+  if (!turn.session.finished) tcp::finish(turn.flow);
   turn.session.finished = true;
   turn.session.pending.clear();
   turn.flow.wait = Wait::ended;
@@ -350,7 +355,7 @@ void Endpoint::queue(Context& context, Flow& flow, uint32_t buffer) {
 void Endpoint::close(Context& context, Flow& flow) {
   Session* const session = session_of(context, flow);
   if (session == nullptr) {
-    tcp::finish(context, flow);
+    tcp::finish(flow);
     return;
   }
   session->closing = true;
@@ -396,7 +401,7 @@ void Endpoint::finish(Context& context, Flow& flow, Session& session) {
   ERR_clear_error();
   SSL_shutdown(session.ssl);  // close_notify
   send_output(context, flow, session);
-  tcp::finish(context, flow);
+  tcp::finish(flow);
 }
 
 /// Queues what the library wrote.

@@ -1,7 +1,8 @@
 #pragma once
 // TLS 1.3 (RFC 8446) and 1.2 (RFC 5246) of one side of one template, by OpenSSL without sockets.
 //
-// It stands between TCP and the program: `receive` takes the place of tcp::receive, and what the
+// It stands between TCP and the program: `receive` takes the place of
+// tcp::receive_slow_path, and what the
 // program queues is encrypted and kept until the peer has acknowledged it. No time and no frame is
 // asked for here. The library draws its random numbers itself, and dates tickets by its own clock.
 
@@ -11,7 +12,7 @@
 #include <span>
 
 #include "flow/context.h"
-#include "net/packet.h"
+#include "net/rx_segment.h"
 #include "stats/tls_counts.h"
 #include "tcp/tcp.h"
 #include "tls/options.h"
@@ -38,11 +39,10 @@ class Endpoint final : public tcp::StreamCoder {
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
-  /// Takes a segment of `flow`, as tcp::receive does, whose events it returns with two changes:
-  /// kEstablished when the handshake of TLS is complete, and kDelivered for payload that is
-  /// decrypted. `reader`: nullptr: nobody reads along.
-  tcp::Events receive(Context& context, Flow& flow, const tcp::Segment& segment,
-                      const Packet& packet, Reader* reader);
+  /// Takes a segment of `flow`, as tcp::receive_slow_path does, whose events it returns with two
+  /// changes: kEstablished when the handshake of TLS is complete, and kDelivered for payload that
+  /// is decrypted. `reader`: nullptr: nobody reads along.
+  tcp::Events receive(Context& context, Flow& flow, const RxSegment& segment, Reader* reader);
   void queue(Context& context, Flow& flow, uint32_t buffer) override;
   void close(Context& context, Flow& flow) override;
   /// The flow ends, or has nothing more to send or receive.
@@ -62,12 +62,12 @@ class Endpoint final : public tcp::StreamCoder {
   };
   void configure(const Options& options);
   bool has_room(const Flow& flow, size_t bytes) const;
-  bool may_take(const Flow& flow, const tcp::Segment& segment) const;
+  bool may_take(const Flow& flow, const RxSegment& segment) const;
   Session& begin(Context& context, Flow& flow);
   Session* session_of(Context& context, const Flow& flow);
   void take(Turn& turn, std::span<const uint8_t> bytes);
   void take_held(Turn& turn, uint32_t from);
-  void hold(Context& context, Flow& flow, Session& session, const tcp::Segment& segment,
+  void hold(Context& context, Flow& flow, Session& session, uint32_t sequence,
             std::span<const uint8_t> bytes);
   void give_back_held(Session& session, size_t index);
   bool shake_hands(Turn& turn);

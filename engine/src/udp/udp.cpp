@@ -30,7 +30,7 @@ void open(Context& context, Flow& flow) {
           .counters)[shared.side == Side::client ? Counter::udps_connects : Counter::udps_accepts];
 }
 
-void receive(Context& context, Flow& flow, const Packet& packet) {
+void receive(Context& context, Flow& flow, const RxSegment& packet) {
   CounterBlock& counters = *context.class_of(flow).counters;
   ++counters[Counter::udps_rcvpkt];
   counters[Counter::udps_rcvbyte] += packet.payload_length;

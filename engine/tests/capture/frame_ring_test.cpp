@@ -1,11 +1,11 @@
-#include "capture/frame_copier.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <stdexcept>
 #include <thread>
 #include <vector>
+
+#include "capture/frame_copier.h"
 
 namespace engine {
 namespace {

@@ -120,7 +120,7 @@ class Streams {
     frame.payload_length = checksums / 3;  // a cut frame
     frame.checksums = kKinds[checksums % 3];
     const LatencyReport before = to.stream.report();
-    const bool taken = to.stream.receive(frame, now_);
+    const bool taken = to.stream.receive(parse(frame), now_);
     check(to, before, taken);
   }
 

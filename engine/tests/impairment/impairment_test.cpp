@@ -8,7 +8,7 @@
 
 #include "net/checksum.h"
 #include "net/ethernet.h"
-#include "net/packet.h"
+#include "net/rx_segment.h"
 
 namespace engine {
 namespace {
@@ -191,13 +191,13 @@ TEST(Impairment, DamageIsFoundWhoeverWasToCompleteTheChecksums) {
         const Frame* damaged = impairment.line().take(i);
         ASSERT_NE(damaged, nullptr);
         EXPECT_EQ(damaged->checksums, Checksums::in_frame);
-        Packet packet;
-        const PacketKind kind = parse_packet(*damaged, packet);
+        const RxSegment packet = parse(*damaged);
+        const PacketKind kind = packet.kind;
         if (kind != PacketKind::tcp) continue;
         // Of IPv6's header no sum covers traffic class, flow label and hop limit.
         EXPECT_FALSE(ipv4);
         ASSERT_EQ(packet.payload_length, 40u);
-        EXPECT_TRUE(std::equal(packet.payload, packet.payload + 40, bytes.end() - 40));
+        EXPECT_TRUE(std::ranges::equal(packet.payload(), std::span(bytes).last(40)));
       }
     }
 }

@@ -16,7 +16,7 @@
 #include "net/compose.h"
 #include "net/ethernet.h"
 #include "net/latency_stream.h"
-#include "net/packet.h"
+#include "net/rx_segment.h"
 
 namespace engine {
 namespace {
@@ -111,12 +111,12 @@ TEST(PacketSocket, CarriesSegmentsWholeWithoutComputingTheirChecksums) {
     const std::span<const Frame> frames = receive(queue);
     ASSERT_EQ(frames.size(), 1u);
     EXPECT_EQ(frames[0].checksums, Checksums::trusted);
-    Packet packet;
-    ASSERT_EQ(parse_packet(frames[0], packet), PacketKind::tcp);
-    EXPECT_EQ(packet.source, IpAddress::v4(kClient));
-    EXPECT_EQ(packet.payload_at_hand, payload.size());
+    const RxSegment packet = parse(frames[0]);
+    ASSERT_EQ(packet.kind, PacketKind::tcp);
+    EXPECT_EQ(packet.source(), IpAddress::v4(kClient));
+    EXPECT_EQ(packet.payload().size(), payload.size());
     ASSERT_EQ(packet.payload_length, payload.size());
-    EXPECT_EQ(Bytes(packet.payload, packet.payload + packet.payload_length), payload);
+    EXPECT_EQ(Bytes(packet.payload().begin(), packet.payload().end()), payload);
     queue.release();
     EXPECT_EQ(queue.counters().opackets, 1u);
     EXPECT_EQ(queue.counters().ipackets, 1u);
@@ -135,10 +135,10 @@ TEST(PacketSocket, HasTheBeginningOfWhatTheKernelPutsTogetherAndTheLengthOfAll) 
     ASSERT_EQ(frames.size(), 1u);
     EXPECT_LT(frames[0].head_length, payload.size());
     EXPECT_EQ(frames[0].length(), 54 + payload.size());
-    Packet packet;
-    ASSERT_EQ(parse_packet(frames[0], packet), PacketKind::tcp);
+    const RxSegment packet = parse(frames[0]);
+    ASSERT_EQ(packet.kind, PacketKind::tcp);
     EXPECT_EQ(packet.payload_length, payload.size());
-    EXPECT_EQ(packet.payload_at_hand, frames[0].head_length - 54u);
+    EXPECT_EQ(packet.payload().size(), frames[0].head_length - 54u);
     queue.release();
     EXPECT_EQ(queue.counters().ibytes, 54 + payload.size());
   });
@@ -176,10 +176,10 @@ TEST(PacketSocket, LatencyFramesAreTakenForWholeOnlyWhenTheyAre) {
     const std::span<const Frame> frames = receive(queue);
     ASSERT_EQ(frames.size(), 1u);
     frames[0].head[50] ^= 1;
-    EXPECT_TRUE(stream.receive(frames[0], kSecond));
+    EXPECT_TRUE(stream.receive(parse(frames[0]), kSecond));
     EXPECT_EQ(stream.report().bad_icmp_sum, 1u);
     frames[0].head[50] ^= 1;
-    EXPECT_TRUE(stream.receive(frames[0], kSecond));
+    EXPECT_TRUE(stream.receive(parse(frames[0]), kSecond));
     EXPECT_EQ(stream.report().received, 1u);
     queue.release();
   });

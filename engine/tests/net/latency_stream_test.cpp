@@ -45,7 +45,7 @@ class LatencyStreamTest : public ::testing::Test {
     frame.head = bytes.data();
     frame.head_length = static_cast<uint16_t>(bytes.size());
     frame.checksums = checksums;
-    return to.stream.receive(frame, now);
+    return to.stream.receive(parse(frame), now);
   }
 
   /// Gives a changed frame the checksums that go with it.

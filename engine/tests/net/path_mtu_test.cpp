@@ -39,7 +39,13 @@ Frame whole_frame(Bytes& bytes) {
   return frame;
 }
 std::optional<TooLongPacket> read_message(Bytes bytes) {
-  return read_too_long_message(whole_frame(bytes));
+  const Frame frame = whole_frame(bytes);
+  return read_too_long_message(parse(frame));
+}
+
+bool is_too_long(Bytes& bytes) {
+  const Frame frame = whole_frame(bytes);
+  return is_too_long_message(parse(frame));
 }
 
 class PathMtuMessage : public testing::TestWithParam<bool> {};
@@ -71,7 +77,7 @@ TEST_P(PathMtuMessage, OneThatIsCutShortAnywhereIsNone) {
     Bytes cut = too_long_message(long_packet(ipv4), {.quoted_bytes = quoted});
     if (!ipv4) cut = too_long_message(long_packet(ipv4), {.quoted_bytes = quoted});
     EXPECT_FALSE(read_message(cut)) << quoted << " bytes quoted";
-    EXPECT_TRUE(is_too_long_message(whole_frame(cut))) << "and it is still such a message";
+    EXPECT_TRUE(is_too_long(cut)) << "and it is still such a message";
   }
 }
 
@@ -92,7 +98,7 @@ TEST_P(PathMtuMessage, ADamagedOneIsNone) {
   Bytes message = too_long_message(long_packet(GetParam()));
   message.back() ^= 1;
   EXPECT_FALSE(read_message(message));
-  EXPECT_TRUE(is_too_long_message(whole_frame(message)));
+  EXPECT_TRUE(is_too_long(message));
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, PathMtuMessage, testing::Bool(),
@@ -134,12 +140,12 @@ TEST(PathMtuMessage, OtherMessagesAreNone) {
     message[kQuoteAt4 - 8] = static_cast<uint8_t>(type);
     message[kQuoteAt4 - 7] = static_cast<uint8_t>(code);
     complete_icmp(message);
-    EXPECT_FALSE(is_too_long_message(whole_frame(message))) << type << ", " << code;
+    EXPECT_FALSE(is_too_long(message)) << type << ", " << code;
   }
   Bytes message = too_long_message(long_packet(false));
   message[kQuoteAt6 - 8] = 1;
   complete_icmp(message);
-  EXPECT_FALSE(is_too_long_message(whole_frame(message)));
+  EXPECT_FALSE(is_too_long(message));
 }
 
 TEST(PathMtuMessage, WithoutAnMtuItIsThePlateauBelowThePacket) {

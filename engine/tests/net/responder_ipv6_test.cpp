@@ -114,7 +114,7 @@ class ResponderIpv6 : public testing::Test {
     Frame frame;
     frame.head = memory.get();
     frame.head_length = static_cast<uint16_t>(bytes.size());
-    const bool known = responder->receive(frame, now);
+    const bool known = responder->receive(parse(frame), now);
     queue.flush();
     return known;
   }

@@ -40,7 +40,7 @@ class Responder : public testing::Test {
     Frame frame;
     frame.head = bytes.data();
     frame.head_length = static_cast<uint16_t>(bytes.size());
-    responder->receive(frame, now);
+    responder->receive(parse(frame), now);
     queue.flush();
   }
 
@@ -156,7 +156,7 @@ TEST_F(Responder, CoresOfAPortShareWhatOneOfThemHears) {
   Frame frame;
   frame.head = moved.data();
   frame.head_length = static_cast<uint16_t>(moved.size());
-  other.receive(frame, kSecond);
+  other.receive(parse(frame), kSecond);
   responder->follow(kSecond);
   EXPECT_EQ((*responder->destination())[5], 0x77);
   EXPECT_EQ(paths[PathTable::kPort].destination[5], 0x77);
@@ -269,7 +269,7 @@ TEST_F(Responder, FramesCutAnywhereAreIgnored) {
       Frame frame;
       frame.head = memory.get();
       frame.head_length = static_cast<uint16_t>(length);
-      responder->receive(frame, 0);
+      responder->receive(parse(frame), 0);
     }
   EXPECT_TRUE(take().empty());
 }

@@ -24,7 +24,7 @@ class EnabledClients : public testing::Test {
       : network({}, profile({.request = 100, .response = 1000, .cps = 500}), forever()) {
     network.filter = [this](const Seen& seen) {
       if (seen.from == Side::client && seen.kind == PacketKind::tcp && seen.segment.is(tcp::kSyn))
-        opening.insert(seen.packet.source.low32());
+        opening.insert(seen.packet.source().low32());
       return true;
     };
   }

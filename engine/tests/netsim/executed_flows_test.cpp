@@ -47,7 +47,7 @@ TEST(ExecutedFlows, FollowEachOtherFromTheSameAddress) {
   size_t open = 0, most_open = 0;
   network.filter = [&](const Seen& seen) {
     if (seen.kind != PacketKind::tcp || seen.from != Side::client) return true;
-    clients.insert(seen.packet.source.low32());
+    clients.insert(seen.packet.source().low32());
     if (seen.segment.is(tcp::kSyn)) most_open = std::max(most_open, ++open);
     if (seen.segment.is(tcp::kFin)) --open;
     return true;

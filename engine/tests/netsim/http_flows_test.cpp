@@ -19,7 +19,7 @@ void check_content(Network& network) {
   network.filter = [bases](const Seen& seen) {
     if (seen.kind != PacketKind::tcp) return true;
     const uint16_t port =
-        seen.from == Side::client ? seen.packet.source_port : seen.packet.destination_port;
+        seen.from == Side::client ? seen.packet.source_port() : seen.packet.destination_port();
     auto& base = (*bases)[{seen.from, port}];
     if (seen.segment.is(tcp::kSyn)) base = seen.segment.sequence + 1;
     const std::string text = seen.from == Side::client ? "GET" : "HTTP";
@@ -27,8 +27,8 @@ void check_content(Network& network) {
       const uint32_t offset = seen.segment.sequence - base + i;
       const auto wanted = offset < text.size() ? static_cast<uint8_t>(text[offset])
                                                : static_cast<uint8_t>(offset - text.size());
-      EXPECT_EQ(seen.packet.payload[i], wanted) << "offset " << offset;
-      if (seen.packet.payload[i] != wanted) return true;
+      EXPECT_EQ(seen.packet.payload()[i], wanted) << "offset " << offset;
+      if (seen.packet.payload()[i] != wanted) return true;
     }
     return true;
   };

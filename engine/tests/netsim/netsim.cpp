@@ -8,6 +8,30 @@
 #include "json/parse_profile.h"
 #include "net/offload.h"
 
+namespace engine::tcp {
+
+TestSegment values_of(const RxSegment& segment) {
+  TestSegment values{.sequence = segment.sequence(),
+                     .acknowledgment = segment.acknowledgment(),
+                     .length = segment.payload_length,
+                     .window = segment.window(),
+                     .flags = segment.flags(),
+                     .has_timestamps = segment.has_timestamps(),
+                     .sack_permitted = (segment.options.offered & kOffersSack) != 0,
+                     .has_scale = (segment.options.offered & kOffersScaling) != 0,
+                     .scale = segment.options.scale,
+                     .sack_count = segment.options.sack_count,
+                     .mss = segment.options.mss};
+  if (values.has_timestamps) {
+    values.timestamp = segment.timestamp();
+    values.timestamp_echo = segment.timestamp_echo();
+  }
+  for (unsigned i = 0; i < values.sack_count; ++i) values.sack[i] = segment.sack_block(i);
+  return values;
+}
+
+}  // namespace engine::tcp
+
 namespace engine::netsim {
 
 namespace {
@@ -22,11 +46,12 @@ CoreConfig config_for(Side side, const Settings& settings) {
   config.start = settings.start;
   config.thread = settings.thread;
   config.threads = settings.threads;
-  config.only_general_way = settings.only_general_way;
+  config.only_slow_path = settings.only_slow_path;
   for (Side port : {Side::client, Side::server}) {
     PortAddress& address = config.ports[index_of(port)];
     address.mac = kMacs[index_of(port)];
     address.destination = kMacs[1 - index_of(port)];
+    address.vlan = settings.vlan;
   }
   return config;
 }
@@ -128,8 +153,9 @@ void Network::put(Side from, std::vector<uint8_t> bytes) {
   frame.checksums = settings_.offloads.checksum ? Checksums::trusted : Checksums::in_frame;
   if (filter) {
     Seen seen{now_, from, PacketKind::other, {}, {}, std::move(bytes)};
-    seen.kind = parse_packet(frame, seen.packet);
-    if (seen.kind == PacketKind::tcp) seen.segment = tcp::parse_segment(seen.packet);
+    seen.packet = parse(frame);
+    seen.kind = seen.packet.kind;
+    if (seen.kind == PacketKind::tcp) seen.segment = tcp::values_of(seen.packet);
     if (!filter(seen)) return;
     bytes = std::move(seen.bytes);
   }

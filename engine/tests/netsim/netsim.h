@@ -13,10 +13,35 @@
 #include "astf/run.h"
 #include "flow/context.h"
 #include "impairment/impairment.h"
-#include "net/packet.h"
+#include "net/rx_segment.h"
 #include "net/send_heads.h"
 #include "net/use_up.h"
-#include "tcp/segment.h"
+
+namespace engine::tcp {
+
+/// What a TCP segment says, as values that outlive its frame.
+struct TestSegment {
+  uint32_t sequence = 0;
+  uint32_t acknowledgment = 0;
+  uint32_t length = 0;  ///< payload bytes
+  uint16_t window = 0;  ///< as on the wire, not scaled
+  uint8_t flags = 0;
+  bool has_timestamps = false;
+  bool sack_permitted = false;
+  bool has_scale = false;
+  uint8_t scale = 0;
+  uint8_t sack_count = 0;
+  uint16_t mss = 0;  ///< 0: option absent
+  uint32_t timestamp = 0;
+  uint32_t timestamp_echo = 0;
+  SequenceRange sack[kMaxSackBlocks]{};
+
+  bool is(SegmentFlag flag) const { return (flags & flag) != 0; }
+  uint32_t span() const { return length + (is(kSyn) ? 1 : 0) + (is(kFin) ? 1 : 0); }
+};
+TestSegment values_of(const RxSegment& segment);
+
+}  // namespace engine::tcp
 
 namespace engine::netsim {
 
@@ -34,11 +59,12 @@ struct Settings {
   uint32_t max_flows = 1 << 16;
   size_t wire_bytes = size_t{8} << 20;  ///< room for frames on their way, each direction
   size_t burst = 1;  ///< frames of one direction that arrive at once and are received together
-  bool only_general_way = false;  ///< of both cores' flows (tcp/plain.h)
-  Nanoseconds epoch = 0;  ///< of both cores: initial sequence numbers and timestamps go by it
-  uint64_t start = 0;     ///< of the engines: what differs by it is chosen at random
-  uint32_t thread = 0;    ///< number of both cores
-  uint32_t threads = 1;   ///< how many cores there are in all; the others do nothing
+  bool only_slow_path = false;  ///< of both cores' flows (tcp::takes_fast_path)
+  uint16_t vlan = 0;            ///< of both ports
+  Nanoseconds epoch = 0;        ///< of both cores: initial sequence numbers and timestamps go by it
+  uint64_t start = 0;           ///< of the engines: what differs by it is chosen at random
+  uint32_t thread = 0;          ///< number of both cores
+  uint32_t threads = 1;         ///< how many cores there are in all; the others do nothing
 };
 
 /// A frame on the wire as a test sees it.
@@ -46,8 +72,8 @@ struct Seen {
   Nanoseconds time;
   Side from;
   PacketKind kind;
-  Packet packet;         ///< points into `bytes`
-  tcp::Segment segment;  ///< when kind is tcp
+  RxSegment packet;          ///< points into `bytes`, but its `frame`, which is gone
+  tcp::TestSegment segment;  ///< when kind is tcp
   std::vector<uint8_t> bytes;
 };
 

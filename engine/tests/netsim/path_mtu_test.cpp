@@ -172,10 +172,10 @@ TEST_P(ForgedPathMtu, IsRefusedAndCountedAndChangesNothing) {
     if (said || length < 1500) return true;
     said = true;
     std::vector<uint8_t> quoted = frame.bytes;
-    uint8_t* const tcp = quoted.data() + (frame.packet.transport - frame.bytes.data());
+    uint8_t* const tcp = quoted.data() + (frame.packet.header - frame.bytes.data());
     store_be<uint32_t>(tcp + 4, frame.segment.sequence + forged.sequence_off);
     store_be<uint16_t>(tcp + 2,
-                       static_cast<uint16_t>(frame.packet.destination_port + forged.port_off));
+                       static_cast<uint16_t>(frame.packet.destination_port() + forged.port_off));
     network.inject(Side::client, too_long_message(quoted, {.mtu = forged.mtu}));
     return true;
   };

@@ -45,7 +45,7 @@ TEST(Paths, EachClientUsesTheInterfaceAndGatewayOfItsGroup) {
   std::set<uint32_t> clients;
   network.filter = [&](const Seen& seen) {
     const bool sent = seen.from == Side::client;
-    const uint32_t client = (sent ? seen.packet.source : seen.packet.destination).low32();
+    const uint32_t client = (sent ? seen.packet.source() : seen.packet.destination()).low32();
     clients.insert(client);
     Path wanted =
         client < kFirstClient + 3 ? Path{kGateway, kInterface, 7} : Path{kOtherGateway, port, 0};

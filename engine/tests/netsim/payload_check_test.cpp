@@ -60,7 +60,8 @@ TEST(PayloadCheck, FindsTheBytesThatWereChangedAndTheirFlows) {
   network.filter = [&](Seen& seen) {
     // The last byte of the first segment of every other response.
     if (seen.from == Side::server && seen.packet.payload_length > 0 &&
-        std::equal(seen.packet.payload, seen.packet.payload + 4, "HTTP") && ++changed % 2 == 0)
+        std::equal(seen.packet.payload().begin(), seen.packet.payload().begin() + 4, "HTTP") &&
+        ++changed % 2 == 0)
       seen.bytes.back() ^= 1;
     return true;
   };
@@ -77,9 +78,9 @@ TEST(PayloadCheck, LeavesOutWhatIsToBeSkipped) {
   settings.offloads.checksum = true;
   Network network(settings, profile({.limit = kFlows}), checked(10));
   network.filter = [&](Seen& seen) {
-    const auto payload = static_cast<size_t>(seen.packet.payload - seen.bytes.data());
+    const auto payload = static_cast<size_t>(seen.packet.payload().data() - seen.bytes.data());
     if (seen.from == Side::server && seen.packet.payload_length > 0 &&
-        std::equal(seen.packet.payload, seen.packet.payload + 4, "HTTP"))
+        std::equal(seen.packet.payload().begin(), seen.packet.payload().begin() + 4, "HTTP"))
       for (size_t i = 0; i < 12; ++i) seen.bytes[payload + i] ^= 1;
     return true;
   };

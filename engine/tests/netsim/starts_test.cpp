@@ -35,8 +35,8 @@ Choices choices_of(Network& network, Nanoseconds until) {
   std::map<std::pair<uint32_t, uint16_t>, uint16_t> by_source;
   network.filter = [&](Seen& seen) {
     if (seen.from == Side::client && seen.kind == PacketKind::udp) {
-      by_source[{seen.packet.source.low32(), seen.packet.source_port}] =
-          seen.packet.destination_port;
+      by_source[{seen.packet.source().low32(), seen.packet.source_port()}] =
+          seen.packet.destination_port();
       choices.delays.push_back(seen.time);
     }
     return true;

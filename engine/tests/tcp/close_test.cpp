@@ -10,7 +10,7 @@ TEST(Close, TheClientClosesFirstAndKeepsTimeWait) {
   script.establish(mss_option(1460));
   script.expect("request");
   script.send({.ack = 101, .length = 100});
-  const Segment fin = script.expect("FIN with the ACK of the response");
+  const TestSegment fin = script.expect("FIN with the ACK of the response");
   EXPECT_EQ(fin.flags & (kFin | kAck), kFinAck);
   EXPECT_EQ(fin.acknowledgment, 101u);
   script.send({.seq = 101, .ack = 102});
@@ -30,7 +30,7 @@ TEST(Close, BothSidesAtOnce) {
   script.establish(mss_option(1460));
   script.expect("request");
   script.send({.flags = kFinAck, .ack = 101, .length = 100});
-  const Segment fin = script.expect("FIN");
+  const TestSegment fin = script.expect("FIN");
   EXPECT_TRUE(fin.is(kFin));
   EXPECT_EQ(fin.acknowledgment, 102u);
   script.send({.seq = 102, .ack = 102});
@@ -57,7 +57,7 @@ TEST(Close, AServerEndsInLastAck) {
   script.send({.flags = kPsh | kAck, .length = 100});
   EXPECT_EQ(script.expect("response").length, 100u);
   script.send({.flags = kFinAck, .seq = 101, .ack = 101});
-  const Segment fin = script.expect("FIN");
+  const TestSegment fin = script.expect("FIN");
   EXPECT_TRUE(fin.is(kFin));
   EXPECT_EQ(fin.acknowledgment, 102u);
   script.send({.seq = 102, .ack = 102});
@@ -72,7 +72,7 @@ TEST(Close, AHalfClosedConnectionStillCarriesTheResponse) {
   uint32_t next = 1;
   bool fin = false;
   while (!fin) {
-    const Segment segment = script.expect("response");
+    const TestSegment segment = script.expect("response");
     ASSERT_EQ(segment.sequence, next);
     EXPECT_EQ(segment.acknowledgment, 102u);
     next += segment.length;
@@ -102,7 +102,7 @@ TEST(Close, AFinAheadOfMissingDataCountsOnceTheDataIsThere) {
   script.send({.flags = kFinAck, .seq = 101, .length = 100});
   EXPECT_EQ(script.expect("duplicate ACK").acknowledgment, 1u);
   script.send({.length = 100});
-  const Segment fin = script.expect("ACK of data and FIN, and nc answers");
+  const TestSegment fin = script.expect("ACK of data and FIN, and nc answers");
   EXPECT_EQ(fin.acknowledgment, 202u);
   EXPECT_TRUE(fin.is(kFin));
 }
@@ -174,7 +174,7 @@ TEST(Close, AProgramsResetIsSentAndFreesTheFlow) {
 TEST(Close, ASegmentWithoutAFlowIsRefused) {
   Script script(Side::server, {});
   script.send({.flags = kAck, .seq = 5, .ack = 4242});
-  const Segment reset = script.expect("RST");
+  const TestSegment reset = script.expect("RST");
   EXPECT_TRUE(reset.is(kRst));
   EXPECT_EQ(reset.sequence, 4242u);
   script.send({.flags = kRst, .seq = 5});

@@ -7,7 +7,7 @@ using enum Counter;
 
 TEST(Handshake, AClientOffersWhatItsTunablesSay) {
   Script plain(Side::client, {.client_tcp = R"({"mss":1200,"do_sack":0,"do_rfc1323":0})"});
-  Segment syn = plain.expect("SYN");
+  TestSegment syn = plain.expect("SYN");
   EXPECT_EQ(syn.mss, 1200);
   EXPECT_FALSE(syn.has_scale);
   EXPECT_FALSE(syn.has_timestamps);
@@ -25,7 +25,7 @@ TEST(Handshake, AClientOffersWhatItsTunablesSay) {
 TEST(Handshake, AServerRepeatsOnlyWhatThePeerOffered) {
   Script script(Side::server, {});
   script.send({.flags = kSyn, .seq = 0, .options = mss_option(1000) + sack_permitted_option()});
-  const Segment answer = script.expect("SYN-ACK");
+  const TestSegment answer = script.expect("SYN-ACK");
   EXPECT_EQ(answer.flags, kSyn | kAck);
   EXPECT_TRUE(answer.sack_permitted);
   EXPECT_FALSE(answer.has_scale);
@@ -61,7 +61,7 @@ TEST(Handshake, AScaledWindowCountsAsScaled) {
 
 TEST(Handshake, ALostSynIsSentAgainAndALostSynAckToo) {
   Script client(Side::client, {});
-  const Segment first = client.expect("SYN");
+  const TestSegment first = client.expect("SYN");
   client.wait(1100 * kMillisecond);
   EXPECT_EQ(client.expect("SYN again").flags, kSyn);
   (void)first;
@@ -90,7 +90,7 @@ TEST(Handshake, AnAckOfAnOldConnectionIsResetAndTheSynSucceedsLater) {
   Script script(Side::client, {});
   script.expect("SYN");
   script.send({.seq = 500, .ack = 7777});
-  const Segment reset = script.expect("RST");
+  const TestSegment reset = script.expect("RST");
   EXPECT_EQ(reset.flags, kRst);
   EXPECT_EQ(reset.sequence, 7777u);
   script.wait(1100 * kMillisecond);

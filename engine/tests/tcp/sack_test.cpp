@@ -20,11 +20,11 @@ struct Receiver : Script {
     expect("request");
   }
   /// The answer to a segment that begins at `from`.
-  Segment answer(uint32_t from) {
+  TestSegment answer(uint32_t from) {
     send({.flags = kPsh | kAck, .seq = from, .ack = 101, .length = kMss});
     return expect("ACK");
   }
-  static std::vector<Block> blocks(const Segment& segment) {
+  static std::vector<Block> blocks(const TestSegment& segment) {
     std::vector<Block> blocks;
     for (unsigned i = 0; i < segment.sack_count; ++i)
       blocks.emplace_back(segment.sack[i].start - kPeerIsn, segment.sack[i].end - kPeerIsn);
@@ -39,7 +39,7 @@ TEST(Sack, ADeliveredBlockIsNotReportedAgain) {
   EXPECT_THAT(script.blocks(script.answer(4001)), ElementsAre(Block{4001, 5001}));
   EXPECT_THAT(script.blocks(script.answer(2001)),
               ElementsAre(Block{2001, 3001}, Block{4001, 5001}));
-  const Segment filled = script.answer(1001);
+  const TestSegment filled = script.answer(1001);
   EXPECT_EQ(filled.acknowledgment, 3001u);
   EXPECT_THAT(script.blocks(filled), ElementsAre(Block{4001, 5001}));
 }
@@ -59,7 +59,7 @@ TEST(Sack, AfterTheBlockOfTheLastSegmentTheMostRecentlyReportedOnesFollow) {
       ElementsAre(Block{8001, 11'001}, Block{6001, 7001}, Block{4001, 5001}, Block{2001, 3001}))
       << "two blocks became one";
   script.answer(1);
-  const Segment filled = script.answer(1001);
+  const TestSegment filled = script.answer(1001);
   EXPECT_EQ(filled.acknowledgment, 3001u);
   EXPECT_THAT(script.blocks(filled),
               ElementsAre(Block{8001, 11'001}, Block{6001, 7001}, Block{4001, 5001}));
@@ -69,7 +69,7 @@ TEST(Sack, BlocksThatHadNoRoomBeforeAreReportedWhenThereIs) {
   Receiver script;
   for (const uint32_t from : {12'001, 10'001, 8001, 6001, 4001, 2001}) script.answer(from);
   for (const uint32_t from : {1, 1001, 3001, 5001}) script.answer(from);
-  const Segment filled = script.answer(7001);
+  const TestSegment filled = script.answer(7001);
   EXPECT_EQ(filled.acknowledgment, 9001u);
   EXPECT_THAT(script.blocks(filled), ElementsAre(Block{10'001, 11'001}, Block{12'001, 13'001}));
 }
@@ -81,7 +81,7 @@ TEST(Sack, AReportIsSentBesideDataThatLeavesAtTheSameTime) {
   for (int i = 0; i < 2; ++i) script.expect("response");
   script.send({.flags = kPsh | kAck, .seq = 201, .ack = 2001, .length = 100});
   for (int i = 0; i < 4; ++i) EXPECT_EQ(script.expect("response goes on").length, kMss);
-  const Segment report = script.expect("ACK");
+  const TestSegment report = script.expect("ACK");
   EXPECT_EQ(report.acknowledgment, 101u);
   EXPECT_THAT(Receiver::blocks(report), ElementsAre(Block{201, 301}));
   script.expect_nothing("one report");

@@ -126,7 +126,7 @@ void Script::send(const Out& out) {
   end_->queue->flush();
 }
 
-Segment Script::expect(const char* what) {
+TestSegment Script::expect(const char* what) {
   if (end_->sent.empty()) {
     ADD_FAILURE() << "the stack sent nothing; wanted: " << what;
     return {};
@@ -136,14 +136,14 @@ Segment Script::expect(const char* what) {
   Frame frame;
   frame.head = bytes.data();
   frame.head_length = static_cast<uint16_t>(bytes.size());
-  Packet packet;
-  EXPECT_EQ(parse_packet(frame, packet), PacketKind::tcp) << what;
-  code_point_ = packet.traffic_class & 3;
-  Segment segment = parse_segment(packet);
+  const RxSegment parsed = parse(frame);
+  EXPECT_EQ(parsed.kind, PacketKind::tcp) << what;
+  code_point_ = parsed.traffic_class & 3;
+  TestSegment segment = values_of(parsed);
   if (segment.is(kSyn) && !known_) {
     known_ = true;
     stack_isn_ = segment.sequence;
-    stack_port_ = packet.source_port;
+    stack_port_ = parsed.source_port();
   }
   segment.sequence -= stack_isn_;
   segment.acknowledgment -= kPeerIsn;
@@ -158,13 +158,13 @@ void Script::expect_nothing(const char* what) {
 void Script::establish(const std::vector<uint8_t>& options, uint16_t window) {
   if (role_ == Side::server) {
     send({.flags = kSyn, .seq = 0, .window = window, .options = options});
-    const Segment answer = expect("SYN-ACK");
+    const TestSegment answer = expect("SYN-ACK");
     EXPECT_EQ(answer.flags, kSyn | kAck);
     EXPECT_EQ(answer.acknowledgment, 1u);
     send({.window = window});
     return;
   }
-  const Segment syn = expect("SYN");
+  const TestSegment syn = expect("SYN");
   EXPECT_EQ(syn.flags, kSyn);
   send({.flags = kSyn | kAck, .seq = 0, .window = window, .options = options});
 }

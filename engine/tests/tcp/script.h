@@ -46,7 +46,7 @@ class Script {
   /// Sends a segment to the stack.
   void send(const Out& out);
   /// The next segment the stack sent, seq and ack made relative; fails the test when there is none.
-  Segment expect(const char* what);
+  TestSegment expect(const char* what);
   /// ECN bits of the segment that `expect` returned last.
   uint8_t code_point() const { return code_point_; }
   /// Fails the test when the stack sent anything.

@@ -37,7 +37,7 @@ class InTimeWait : public testing::Test {
   PoolStatus pool(const std::string& kind) const { return script.pool(kind); }
 
   Script script;
-  Segment last_ack;
+  TestSegment last_ack;
 };
 
 TEST_F(InTimeWait, OneCacheLineIsKeptAndNoFlow) {
@@ -56,7 +56,7 @@ TEST_F(InTimeWait, OneCacheLineIsKeptAndNoFlow) {
 TEST_F(InTimeWait, AFinThatComesAgainIsAnsweredAsBeforeAndRestartsIt) {
   script.wait(400 * kMillisecond);
   script.send(fin(kPeersTime + 3));
-  const Segment again = script.expect("ACK of the FIN that came again");
+  const TestSegment again = script.expect("ACK of the FIN that came again");
   EXPECT_EQ(again.flags, kAck);
   EXPECT_EQ(again.sequence, last_ack.sequence);
   EXPECT_EQ(again.acknowledgment, last_ack.acknowledgment);

@@ -117,7 +117,7 @@ TEST(Timing, AProbeThatHasTheFinIsNotFollowedByTheFinAlone) {
   script.send({.flags = kPshAck, .length = 100, .window = 0});
   EXPECT_EQ(script.expect("an acknowledgment").length, 0u);
   script.wait(1200 * kMillisecond);
-  const Segment probe = script.expect("probe");
+  const TestSegment probe = script.expect("probe");
   EXPECT_EQ(probe.length, 1u);
   EXPECT_TRUE(probe.is(kFin));
   script.send({.seq = 101, .window = 0});
@@ -130,7 +130,7 @@ TEST(Timing, AWindowThatStaysClosedAfterItTookAProbeIsProbedAgain) {
   EXPECT_EQ(script.expect("probe").sequence, 1001u);
   script.send({.seq = 101, .ack = 1002, .window = 0});
   script.wait(1200 * kMillisecond);
-  const Segment probe = script.expect("the next byte");
+  const TestSegment probe = script.expect("the next byte");
   EXPECT_EQ(probe.sequence, 1002u);
   EXPECT_EQ(probe.length, 1u);
 }

@@ -34,7 +34,7 @@ TEST(Transfer, OutOfOrderDataIsAcknowledgedWithSackAndDeliveredOnceComplete) {
   script.establish(mss_option(1000) + sack_permitted_option());
   script.expect("request");
   script.send({.seq = 2001, .ack = 101, .length = 1000});
-  Segment ack = script.expect("duplicate ACK");
+  TestSegment ack = script.expect("duplicate ACK");
   EXPECT_EQ(ack.acknowledgment, 1u);
   ASSERT_EQ(ack.sack_count, 1);
   EXPECT_EQ(ack.sack[0].start, Script::kPeerIsn + 2001);
@@ -42,7 +42,7 @@ TEST(Transfer, OutOfOrderDataIsAcknowledgedWithSackAndDeliveredOnceComplete) {
   script.send({.seq = 1, .ack = 101, .length = 1000});
   EXPECT_EQ(script.expect("ACK").acknowledgment, 1001u);
   script.send({.seq = 1001, .ack = 101, .length = 1000});
-  const Segment fin = script.expect("everything acknowledged, and the program over: FIN");
+  const TestSegment fin = script.expect("everything acknowledged, and the program over: FIN");
   EXPECT_EQ(fin.acknowledgment, 3001u);
   EXPECT_TRUE(fin.is(kFin));
   EXPECT_EQ(script.count(tcps_rcvbyte), 3000u);
@@ -131,7 +131,7 @@ TEST(Transfer, SackRecoveryResendsOnlyTheHoles) {
   std::vector<uint32_t> resent;
   script.send({.seq = 101, .ack = 4001, .options = sack_option({range(5001, 10001)})});
   while (script.count(tcps_sndrexmitpack) > resent.size()) {
-    const Segment segment = script.expect("segment");
+    const TestSegment segment = script.expect("segment");
     if (segment.sequence < 10'000) resent.push_back(segment.sequence);
   }
   EXPECT_EQ(resent, (std::vector<uint32_t>{1, 4001}));
@@ -181,7 +181,7 @@ TEST(Transfer, AClosedWindowIsProbedAndTheTransferGoesOnWhenItOpens) {
   script.send({.seq = 101, .ack = 1001, .window = 4000});
   uint32_t next = 1001;
   for (int i = 0; i < 4; ++i) {
-    const Segment segment = script.expect("data");
+    const TestSegment segment = script.expect("data");
     EXPECT_EQ(segment.sequence, next);
     next += segment.length;
   }
@@ -194,7 +194,7 @@ TEST(Transfer, KeepaliveProbesAnIdlePeerAndDropsADeadOne) {
   script.expect("request");
   script.send({.ack = 101});
   script.wait(5100 * kMillisecond);
-  const Segment probe = script.expect("keepalive probe");
+  const TestSegment probe = script.expect("keepalive probe");
   EXPECT_EQ(probe.sequence, 100u);
   EXPECT_EQ(probe.length, 0u);
   script.send({.ack = 101});
@@ -229,7 +229,7 @@ TEST(Transfer, ASegmentWithoutTimestampsIsTakenOnAConnectionThatHasThem) {
   script.establish(mss_option(1460) + timestamps_option(1000, 0));
   script.expect("request");
   script.send({.flags = kPshAck, .ack = 101, .length = 10});
-  const Segment ack = script.expect("ACK");
+  const TestSegment ack = script.expect("ACK");
   EXPECT_EQ(ack.acknowledgment, 11u);
   EXPECT_TRUE(ack.has_timestamps);
   EXPECT_EQ(ack.timestamp_echo, 1000u) << "what it had is kept";

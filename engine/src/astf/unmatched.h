@@ -1,5 +1,5 @@
 #pragma once
-// Segments that belong to no flow, and how they are answered.
+// Segments that match no flow, and how they are answered.
 
 #include "astf/ignored.h"
 #include "astf/table_counts.h"
@@ -8,20 +8,20 @@
 
 namespace engine {
 
-class Strays {
+class Unmatched {
  public:
-  Strays(Context& context, TableCounts& counts) : context_(context), counts_(counts) {}
+  Unmatched(Context& context, TableCounts& counts) : context_(context), counts_(counts) {}
 
   /// Resets the sender, unless it is to be ignored.
-  void refuse(Side side, const Frame& frame, const Packet& packet, const tcp::Segment& segment) {
+  void reset(Side side, const RxSegment& segment) {
     CounterBlock& counters = counts_.of(side);
-    const Path back = reply_path(frame);
+    const Path back = reply_path(*segment.frame);
     if (ignored.has(back.destination)) {
       ++counters[Counter::ignored_macs];
-    } else if (ignored.has(packet.source.low32())) {
+    } else if (ignored.has(segment.source().low32())) {
       ++counters[Counter::ignored_ips];
     } else {
-      tcp::refuse(context_, side, packet, segment, back, tunables);
+      tcp::send_reset(context_, side, segment, back, tunables);
     }
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Frames that belong to no flow by their nature: ARP, ICMP, neighbour discovery, latency streams.
+// What a port answers and sends by itself: ARP, neighbour discovery, ICMP echo, latency streams.
 
 #include <array>
 
@@ -11,8 +11,8 @@
 
 namespace engine {
 
-struct SlowPath {
-  SlowPath(const CoreConfig& config, Context& context, TableCounts& counts)
+struct PortServices {
+  PortServices(const CoreConfig& config, Context& context, TableCounts& counts)
       : responders{PortResponder(config.ports[0], config.gateways[0], context.paths[0],
                                  *context.transmit[0]),
                    PortResponder(config.ports[1], config.gateways[1], context.paths[1],
@@ -21,12 +21,12 @@ struct SlowPath {
                         LatencyStream(Side::server, context.paths[1], *context.transmit[1])},
         counts_(counts) {}
 
-  void receive(Side side, const Frame& frame, Nanoseconds now) {
+  void receive(Side side, const RxSegment& segment, Nanoseconds now) {
     CounterBlock& counters = counts_.of(side);
     ++counters[Counter::err_no_tcp_udp];
     ++counters[Counter::redirect_rx_ok];
-    if (!latency_streams[index_of(side)].receive(frame, now) &&
-        !responders[index_of(side)].receive(frame, now))
+    if (!latency_streams[index_of(side)].receive(segment, now) &&
+        !responders[index_of(side)].receive(segment, now))
       ++counts_.dropped(side)[Drop::unknown_protocol];
   }
   /// Sends what is due. Returns how much of it was not the upkeep of neighbours.

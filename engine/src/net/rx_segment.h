@@ -1,0 +1,196 @@
+#pragma once
+// A received frame, parsed and checked down to the transport header, once: all that follows reads
+// this and never the headers' layout.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "net/address.h"
+#include "net/ethernet.h"
+#include "net/frame.h"
+#include "net/ip.h"
+#include "net/path.h"
+#include "net/tcp_header.h"
+
+namespace engine {
+
+/// What a frame is, or why it is dropped.
+enum class PacketKind : uint8_t {
+  tcp,
+  udp,
+  other,              ///< neither TCP nor UDP: ARP, ICMP, ICMPv6, anything else
+  bad_length,         ///< lengths of the headers disagree with the frame
+  fragment,           ///< an IPv4 fragment
+  bad_ip_sum,         ///< IPv4 header checksum wrong
+  bad_transport_sum,  ///< transport checksum wrong
+};
+
+/// Whether TCP's fast path may take a segment, which depends on its flow as well: bits of
+/// Flow::flags that the flow has to have (tcp/fast_path.h).
+enum class FastPath : uint8_t {
+  no = 0x81,       ///< as no flow has: SYN, RST, URG, ECN, other options, no TCP
+  bare = 0x01,     ///< ACK, PSH, FIN alone, without options
+  stamped = 0x11,  ///< the same with time stamps alone
+};
+
+/// What headers a received frame has. Fields behind `kind` are valid as it tells.
+struct RxHeaders {
+  PacketKind kind = PacketKind::bad_length;
+  FastPath fast = FastPath::no;
+  uint8_t header_length = 0;  ///< of TCP with its options, or of UDP; others: 0
+  uint8_t protocol = 0;       ///< of the IP header; 0: no IP packet that is whole
+  uint8_t traffic_class = 0;  ///< TOS byte; its low two bits are ECN (RFC 3168), which are valid
+  bool ipv4 = false;
+  uint16_t l3_offset = 0;  ///< of what follows the Ethernet header; 0: that is not whole
+  tcp::Options options{};
+};
+
+/// Pointers go into the frame, which outlives this.
+struct RxSegment : RxHeaders {
+  const Frame* frame = nullptr;
+  const uint8_t* header = nullptr;  ///< of the transport, or of what else follows the IP header
+  uint32_t payload_length = 0;      ///< bytes behind `header_length`; Ethernet padding is left out
+
+  const uint8_t* ip() const { return frame->head + l3_offset; }
+  uint16_t ether_type() const { return l3_offset == 0 ? uint16_t{0} : load_be<uint16_t>(ip() - 2); }
+  /// Tag control information; 0: untagged.
+  uint16_t vlan() const {
+    return l3_offset == kEthernetLength + kVlanTagLength ? load_be<uint16_t>(ip() - 4)
+                                                         : uint16_t{0};
+  }
+  IpAddress source() const {
+    return ipv4 ? IpAddress::v4(load_be<uint32_t>(ip() + 12)) : IpAddress::v6(ip() + 8);
+  }
+  IpAddress destination() const {
+    return ipv4 ? IpAddress::v4(load_be<uint32_t>(ip() + 16)) : IpAddress::v6(ip() + 24);
+  }
+  uint16_t source_port() const { return load_be<uint16_t>(header); }
+  uint16_t destination_port() const { return load_be<uint16_t>(header + 2); }
+  /// Both, the sender's in the upper half.
+  uint32_t ports() const { return load_be<uint32_t>(header); }
+  /// Both addresses of IPv4, in the same way.
+  uint64_t addresses_v4() const { return load_be<uint64_t>(ip() + 12); }
+  /// Whether the transport header follows addresses of IPv4: there are no IP options.
+  bool follows_addresses() const { return ipv4 && header == ip() + kIpv4Length; }
+  /// The payload, as much of it as the port had: all, but where it cut the frame.
+  std::span<const uint8_t> payload() const {
+    const uint8_t* const behind = header + header_length;
+    if (frame->payload != nullptr)
+      return {frame->payload, std::min(payload_length, frame->payload_length)};
+    const auto in_head = static_cast<uint32_t>(frame->head + frame->head_length - behind);
+    return {behind, std::min(payload_length, in_head)};
+  }
+
+  // Of TCP:
+  uint32_t sequence() const { return load_be<uint32_t>(header + 4); }
+  uint32_t acknowledgment() const { return load_be<uint32_t>(header + 8); }
+  uint8_t flags() const { return header[13]; }
+  bool is(tcp::SegmentFlag flag) const { return (flags() & flag) != 0; }
+  /// As on the wire, not scaled.
+  uint16_t window() const { return load_be<uint16_t>(header + 14); }
+  /// Sequence space taken: payload, SYN and FIN.
+  uint32_t span() const {
+    return payload_length + (is(tcp::kSyn) ? 1 : 0) + (is(tcp::kFin) ? 1 : 0);
+  }
+  bool has_timestamps() const { return options.timestamps_at != 0; }
+  uint32_t timestamp() const { return load_be<uint32_t>(header + options.timestamps_at); }
+  uint32_t timestamp_echo() const { return load_be<uint32_t>(header + options.timestamps_at + 4); }
+  /// One of Options::sack_count.
+  SequenceRange sack_block(unsigned number) const {
+    const uint8_t* const block = header + options.sack_at + 8 * number;
+    return {load_be<uint32_t>(block), load_be<uint32_t>(block + 4)};
+  }
+};
+
+/// Parses `frame`. Checksums are verified unless the frame says trusted. A partial transport
+/// checksum (the field holds the folded pseudo-header sum) is accepted where the frame says either:
+/// elsewhere one damaged frame in 65,536 would pass for such a one.
+void parse(const Frame& frame, RxSegment& segment);
+inline RxSegment parse(const Frame& frame) {
+  RxSegment segment;
+  parse(frame, segment);
+  return segment;
+}
+
+/// Whether the checksums of an IPv4 segment whose header `follows_addresses` are right.
+bool has_right_checksums(const RxSegment& segment);
+
+/// The headers of usual frames: untagged, IPv4 without options, TCP.
+constexpr RxHeaders usual_headers(FastPath fast, uint32_t header, const tcp::Options& options) {
+  return {PacketKind::tcp, fast,   static_cast<uint8_t>(header), kProtocolTcp, 0, true,
+          kEthernetLength, options};
+}
+inline constexpr RxHeaders kStampedHeaders =
+    usual_headers(FastPath::stamped, tcp::kFixedHeader + tcp::kTimestampsLength,
+                  {.mss = 0,
+                   .offered = tcp::kOffersTimestamps,
+                   .scale = 0,
+                   .timestamps_at = tcp::kFixedHeader + 4});
+inline constexpr RxHeaders kBareHeaders = usual_headers(FastPath::bare, tcp::kFixedHeader, {});
+inline constexpr RxHeaders kSynHeaders = usual_headers(
+    FastPath::no, tcp::kFixedHeader + tcp::kSynOptions,
+    {.mss = 0, .offered = tcp::kAllOffers, .scale = 0, .timestamps_at = tcp::kFixedHeader + 16});
+
+/// The rest of `parse_usual`, for `headers`, which are known where this is compiled.
+[[gnu::always_inline]] inline bool parse_behind(const Frame& frame, RxSegment& segment,
+                                                const RxHeaders& headers) {
+  const uint32_t before_payload = kEthernetLength + kIpv4Length + headers.header_length;
+  const uint8_t* const head = frame.head;
+  const uint32_t in_head = frame.head_length;
+  if (in_head != before_payload && (in_head < before_payload || frame.payload != nullptr))
+    return false;
+  // From the IP header's length to its protocol; EtherType, version, header length and ECN.
+  const auto fields = load_be<uint64_t>(head + kEthernetLength + 2);
+  const uint32_t length =
+      static_cast<uint32_t>(fields >> 48) - (kIpv4Length + headers.header_length);
+  if ((load_be<uint32_t>(head + kEthernetLength - 2) & 0xffff'ff03) != 0x0800'4500 ||
+      (static_cast<uint32_t>(fields) & 0x3fff'00ff) != kProtocolTcp ||
+      length > in_head - before_payload + frame.payload_length)
+    return false;
+  static_cast<RxHeaders&>(segment) = headers;
+  segment.frame = &frame;
+  segment.header = head + kEthernetLength + kIpv4Length;
+  segment.payload_length = length;
+  return frame.checksums == Checksums::trusted || has_right_checksums(segment);
+}
+
+/// `parse` of the usual frames: untagged, IPv4 without options and without a mark of ECN, no
+/// fragment, TCP that the fast path may take, or a SYN or SYN-ACK with the options that most stacks
+/// have, in their order; and checksums that are right. False: it is another one, and `segment` is
+/// not valid. In one piece with its caller.
+[[gnu::always_inline]] inline bool parse_usual(const Frame& frame, RxSegment& segment) {
+  constexpr uint32_t kAckForm = 0xffff'0000 & ~(uint32_t{tcp::kPsh | tcp::kFin} << 16);
+  constexpr uint32_t kSynForm = 0xffff'0000 & ~(uint32_t{tcp::kAck} << 16);
+  constexpr uint32_t kAckAlone = uint32_t{tcp::kAck} << 16;
+  constexpr uint32_t kSynAlone = uint32_t{tcp::kSyn} << 16;
+  constexpr uint32_t kTcp = kEthernetLength + kIpv4Length;
+  const uint8_t* const tcp = frame.head + kTcp;
+  const uint32_t in_head = frame.head_length;
+  if (in_head >= kTcp + kStampedHeaders.header_length &&
+      (load_be<uint32_t>(tcp + 12) & kAckForm) ==
+          (kStampedHeaders.header_length << 26 | kAckAlone) &&
+      load_be<uint32_t>(tcp + tcp::kFixedHeader) == tcp::kAlignedTimestamps) [[likely]]
+    return parse_behind(frame, segment, kStampedHeaders);
+  if (in_head < kTcp + tcp::kFixedHeader) return false;
+  const auto form = load_be<uint32_t>(tcp + 12);
+  if ((form & kAckForm) == (kBareHeaders.header_length << 26 | kAckAlone))
+    return parse_behind(frame, segment, kBareHeaders);
+  if ((form & kSynForm) != (kSynHeaders.header_length << 26 | kSynAlone) ||
+      in_head < kTcp + kSynHeaders.header_length || !tcp::has_syn_options(tcp) ||
+      !parse_behind(frame, segment, kSynHeaders))
+    return false;
+  segment.options.mss = load_be<uint16_t>(tcp + tcp::kFixedHeader + 2);
+  segment.options.scale = std::min(tcp[tcp::kFixedHeader + 7], tcp::kMaxWindowScale);
+  return true;
+}
+
+/// Writes the checksums of a TCP or UDP frame in one piece as they are to be on a wire. Others, and
+/// those whose checksums are wrong, stay as they are.
+void complete_checksums(Frame& frame);
+
+/// The layer-2 path for an answer to `frame`: addresses swapped, VLAN tag kept.
+Path reply_path(const Frame& frame);
+
+}  // namespace engine

@@ -1,0 +1,94 @@
+#pragma once
+// The headers of segments to send: the one writer of TCP headers, and the one of time stamps.
+
+#include "flow/context.h"
+#include "net/compose.h"
+#include "net/ethernet.h"
+#include "net/tcp_header.h"
+
+namespace engine::tcp {
+
+/// What a header says that its flow does not.
+struct TxHeader {
+  uint32_t sequence = 0;
+  uint32_t acknowledgment = 0;
+  uint32_t length = kFixedHeader;  ///< of the TCP header with its options
+  uint32_t flags = 0;
+  uint32_t window = 0;  ///< as on the wire
+};
+
+/// Writes a TCP header up to its options. `ports`: the sender's in the upper half; `pseudo`: the
+/// pseudo-header's sum, which takes the checksum's place (Checksums::partial). Returns where the
+/// options begin.
+[[gnu::always_inline]] inline uint8_t* write_tcp(uint8_t* __restrict tcp, uint32_t ports,
+                                                 const TxHeader& header, ChecksumSum pseudo) {
+  store_be<uint32_t>(tcp, ports);
+  store_be<uint32_t>(tcp + 4, header.sequence);
+  store_be<uint32_t>(tcp + 8, header.acknowledgment);
+  store_be<uint32_t>(tcp + 12, header.length << 26 | header.flags << 16 | header.window);
+  store_be<uint32_t>(tcp + 16, uint32_t{checksum_fold(pseudo)} << 16);
+  return tcp + kFixedHeader;
+}
+
+/// Writes the headers of a segment of `flow` with `payload` bytes behind them, over IPv4 and an
+/// untagged `path`, up to TCP's options; sets the frame's fields but for its payload. `ecn`: the IP
+/// header's code point. Checksums are partial: see complete_checksums. Returns where the options
+/// begin. In one piece with its callers.
+[[gnu::always_inline]] inline uint8_t* write_ipv4_headers(const FlowClass& shared, const Flow& flow,
+                                                          const Path& path, Frame& frame,
+                                                          const TxHeader& header, uint32_t payload,
+                                                          uint32_t ecn) {
+  constexpr uint32_t kTcp = kEthernetLength + kIpv4Length;
+  frame.head_length = static_cast<uint16_t>(kTcp + header.length);
+  frame.checksums = Checksums::partial;
+  uint8_t* __restrict const head = frame.head;  // nothing else is written through it
+  const uint32_t in_ip = header.length + payload;
+  const uint32_t local = flow.local.low32();
+  const uint32_t remote = flow.remote.low32();
+  std::memcpy(head, &path, 12);
+  store_be<uint32_t>(head + 12, shared.ethernet_ip | ecn);
+  store_be<uint16_t>(head + 16, static_cast<uint16_t>(kIpv4Length + in_ip));
+  store_be<uint64_t>(head + 18, shared.ip);
+  store_be<uint32_t>(head + 26, local);
+  store_be<uint32_t>(head + 30, remote);
+  return write_tcp(head + kTcp, uint32_t{flow.local_port} << 16 | flow.remote_port, header,
+                   pseudo_header_sum_v4(local, remote, kProtocolTcp, in_ip));
+}
+
+/// The same over IPv6 or with a VLAN tag.
+uint8_t* write_long_headers(const FlowClass& shared, const Flow& flow, const Path& path,
+                            Frame& frame, const TxHeader& header, uint32_t payload, uint32_t ecn);
+
+/// The same of any flow.
+[[gnu::always_inline]] inline uint8_t* write_headers(const FlowClass& shared, const Flow& flow,
+                                                     const Path& path, Frame& frame,
+                                                     const TxHeader& header, uint32_t payload,
+                                                     uint32_t ecn = 0) {
+  if (flow.has(kIpv6) || path.vlan != 0) [[unlikely]]
+    return write_long_headers(shared, flow, path, frame, header, payload, ecn);
+  return write_ipv4_headers(shared, flow, path, frame, header, payload, ecn);
+}
+
+/// Writes the option as every sender lays it out; returns where it ends.
+[[gnu::always_inline]] inline uint8_t* write_timestamps(const Context& context, const Flow& flow,
+                                                        uint8_t* __restrict at) {
+  store_be<uint32_t>(at, kAlignedTimestamps);
+  store_be<uint32_t>(at + 4, context.timestamp);
+  store_be<uint32_t>(at + 8, flow.ts_recent);
+  return at + kTimestampsLength;
+}
+
+/// Completes the checksums of a frame with a TCP header of `length` bytes that `write_headers` has
+/// begun, for a device that does not. `payload`: the sum of its payload.
+void complete_checksums(Frame& frame, bool ipv4, uint32_t length, ChecksumSum payload);
+
+/// The slot of the queue has been written.
+[[gnu::always_inline]] inline void commit(Context& context, const FlowClass& shared, Flow& flow,
+                                          TransmitQueue& queue) {
+  queue.commit();
+  flow.last_ack_sent = flow.rcv_nxt;
+  context.wheel.disarm(flow, TimerKind::delayed_ack);
+  ++(*shared.counters)[Counter::tcps_sndtotal];
+}
+
+}  // namespace engine::tcp
