@@ -13,7 +13,7 @@ from tests.docs.pages import DOCS, REPOSITORY, anchors, reference
 
 def test_every_command_and_option_is_in_it() -> None:
     text = reference().pages()["commands"]
-    modules = (REPOSITORY / "harness" / "cli").glob("*.py")
+    modules = (REPOSITORY / "harness" / "stackcost" / "cli").glob("*.py")
     written = {path.stem for path in modules if "\n@command()\n" in path.read_text()}
     assert written == set(reference().commands())
     for name, command in reference().commands().items():
