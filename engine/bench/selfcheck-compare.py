@@ -24,7 +24,7 @@ from stackcost.analysis.comparison import Comparison, Design, compare
 from stackcost.analysis.summary import TrialRow
 from stackcost.analysis.system_series import SystemFigures, cost_series, system_figures
 from stackcost.analysis.thresholds import RATE
-from stackcost.comparison.turns import run_experiment
+from stackcost.comparison.feeder import run_experiment
 from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.schema import Experiment
 from stackcost.report.stored import summary_of

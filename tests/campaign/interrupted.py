@@ -18,7 +18,7 @@ from rich.console import Console
 from stackcost.bed import lock
 from stackcost.campaign import record
 from stackcost.cli import main
-from stackcost.comparison import turns
+from stackcost.comparison import feeder
 from stackcost.contracts.trial import Trial
 from stackcost.report import answer, notebook
 from stackcost.store import RunFolder
@@ -69,7 +69,7 @@ def one_cell(names: object, runs: object) -> nbformat.NotebookNode:
 if __name__ == "__main__":
     record.check_root = lambda: None  # type: ignore[assignment]
     lock.state_folder = lambda: STATE
-    turns.run_experiment = made_up_run
+    feeder.run_experiment = made_up_run
     record._finish = first_reaching("recording", record._finish)
     answer.computed = first_reaching("computing", answer.computed)
     if "rendering" in waits:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from stackcost.campaign.turn import FIGURE, PlannedTrial, PlannedTrials, Purpose, Turn
-from stackcost.contracts.counts import Carrier
+from stackcost.contracts.counts import StackCheck
 from stackcost.contracts.load import ConstantLoad, Loss, SearchStep
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.load_file import load_experiment
@@ -28,7 +28,7 @@ class MadeUp:
 
     progress: Progress
     log: list[str] = field(default_factory=list)
-    carrier: Carrier | None = None
+    carrier: StackCheck | None = None
     experiment: Experiment = EXPERIMENT
 
     def __post_init__(self) -> None:
@@ -46,7 +46,7 @@ class MadeUp:
     def clocks(self) -> dict[str, Any]:
         return {}
 
-    def proof(self, idle: bool) -> Carrier | None:
+    def stack_check(self, idle: bool) -> StackCheck | None:
         return self.carrier
 
     def check_parts(self) -> None:

@@ -16,7 +16,7 @@ from stackcost.campaign import record
 from stackcost.campaign.identity import experiment_hash, profile_hashes
 from stackcost.campaign.record import new_campaign, resumed_campaign
 from stackcost.campaign.turn import Feed, Purpose
-from stackcost.contracts.counts import Carrier
+from stackcost.contracts.counts import StackCheck
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.schema import Experiment
@@ -185,7 +185,7 @@ def test_trials_that_only_look_are_stored_with_the_reason_why_they_are_in_no_fig
 
 
 def test_what_another_stack_carried_ends_a_search_and_is_no_figure(tmp_path: Path) -> None:
-    fallen = Carrier("onload-balanced", "kernel", "no stack")
+    fallen = StackCheck("onload-balanced", "kernel", "no stack")
     with going(tmp_path) as campaign:
         campaign.take(turn([planned(quiet)], [], carrier=fallen))
     said = "carried by the kernel's stack instead of onload-balanced: no stack"

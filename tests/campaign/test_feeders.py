@@ -13,13 +13,13 @@ from stackcost.analysis.ceiling.ramp import rising
 from stackcost.analysis.ceiling.settings import settings_for
 from stackcost.analysis.ceiling.stored import SearchKey
 from stackcost.campaign.campaign import Campaign
-from stackcost.comparison import turns as comparison
+from stackcost.comparison import feeder as comparison
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import EventSettings
-from stackcost.device import turns as device
+from stackcost.device import feeder as device
 from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.matrix import variants
-from stackcost.search import turns as ceilings
+from stackcost.search import feeder as ceilings
 from stackcost.search.slowest import (
     BEFORE_THE_FIRST_ROUND,
     SHORTEST,

@@ -11,8 +11,8 @@ from stackcost.analysis.ceiling.settings import settings_for
 from stackcost.contracts.errors import StackcostError
 from stackcost.device.standard import events_for, experiment_of
 from stackcost.experiment.matrix import variants
+from stackcost.search.feeder import CeilingPlan, turns_of
 from stackcost.search.steps import Searched
-from stackcost.search.turns import CeilingPlan, turns_of
 from stackcost.session.generators import generators_of
 
 BED = {

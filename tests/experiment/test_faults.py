@@ -17,7 +17,7 @@ from rich.console import Console
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.bed.network import existing_namespaces
-from stackcost.comparison.turns import run_experiment
+from stackcost.comparison.feeder import run_experiment
 from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.load_file import load_experiment

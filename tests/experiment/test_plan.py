@@ -1,8 +1,8 @@
 from pathlib import Path
 
 from stackcost.campaign.identity import experiment_hash
+from stackcost.comparison.feeder import at_loads
 from stackcost.comparison.plan import plan, planned_seconds
-from stackcost.comparison.turns import at_loads
 from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.schema import Experiment
 from stackcost.store import Manifest

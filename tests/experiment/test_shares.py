@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from stackcost.comparison.turns import resume_experiment, run_experiment
+from stackcost.comparison.feeder import resume_experiment, run_experiment
 from stackcost.experiment.load_file import load_experiment
 from stackcost.report.stored import summary_of
 from stackcost.search.slowest import SET_ASIDE

@@ -22,7 +22,7 @@ from stackcost.analysis.cpu import server_total, why_no_cost
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.cli.entry import app
-from stackcost.comparison.turns import run_experiment
+from stackcost.comparison.feeder import run_experiment
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import NAMESPACE_PREFIX

@@ -12,14 +12,14 @@ from pathlib import Path
 from rich.console import Console
 
 from stackcost.analysis.ceiling.settings import SearchSettings
-from stackcost.comparison.turns import run_experiment
+from stackcost.comparison.feeder import run_experiment
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import EventSettings
-from stackcost.device.turns import run_events
+from stackcost.device.feeder import run_events
 from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.schema import Experiment
-from stackcost.search.turns import CeilingPlan, run_ceilings
+from stackcost.search.feeder import CeilingPlan, run_ceilings
 from stackcost.session.profile_session import open_profile_session
 from stackcost.session.progress import Progress
 from stackcost.systems.registry import server_class

@@ -14,7 +14,7 @@ from stackcost.bed import agent_folder, lock
 from stackcost.collect.cpu_account import Detail
 from stackcost.collect.sampler import Sampler
 from stackcost.contracts.collector import Collector
-from stackcost.contracts.counts import Carrier, Clock, Limits, Usage
+from stackcost.contracts.counts import Clock, Limits, StackCheck, Usage
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.contracts.stack import When
@@ -96,8 +96,8 @@ class MadeUpServer(RunningServer):
     def look(self, when: When) -> None:
         self.log.append(("look", when))
 
-    def proof(self, idle: bool) -> Carrier:
-        return Carrier("kernel", "kernel", looks={"idle": idle})
+    def stack_check(self, idle: bool) -> StackCheck:
+        return StackCheck("kernel", "kernel", looks={"idle": idle})
 
     def requests_served(self) -> int | None:
         return None

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.collect.cpu_account import Detail
-from stackcost.contracts.counts import Carrier, Limits, Usage
+from stackcost.contracts.counts import Limits, StackCheck, Usage
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.waiting import wait_until
 from stackcost.hosts import agent, host
@@ -68,7 +68,7 @@ def test_everything_that_a_session_asks_comes_through_with_its_types(
         assert (side.name, side.ip_version, side.response_length()) == ("nginx/kernel", 6, 1000)
         assert side.wiring == NginxKernel.wiring_for(here.plan.settings)
         assert side.before_trial() == {"opened": 1.5}
-        assert side.proof(idle=True) == Carrier("kernel", "kernel", looks={"idle": True})
+        assert side.stack_check(idle=True) == StackCheck("kernel", "kernel", looks={"idle": True})
         assert side.requests_served() is None and side.refusals() == {"full": 3}
         assert side.limits(80) == Limits({"worker-0": Usage(3, 80)}, Usage(1, 511))
         assert side.frames() == [Interface(1, 2), Interface(3, 4)]

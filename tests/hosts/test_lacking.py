@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from stackcost.campaign.campaign import Campaign
-from stackcost.comparison import turns
+from stackcost.comparison import feeder
 from stackcost.comparison.plan import plan
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment import matrix
@@ -84,7 +84,7 @@ def test_its_systems_are_not_measured_and_the_others_are(
     campaign = Campaign(
         folder, Manifest(run=folder.name), Progress(0.0, Console(file=io.StringIO()))
     )
-    feed = turns.turns_of(experiment.model_copy(update={"load": shares}), campaign, THERE)
+    feed = feeder.turns_of(experiment.model_copy(update={"load": shares}), campaign, THERE)
     asked = [next(feed), feed.send((Held(1000.0), "")), *feed]
     assert {turn.system for turn in asked} == {"nginx/kernel"}
 
@@ -94,8 +94,8 @@ def test_its_systems_are_not_measured_and_the_others_are(
         told.update(named)
         raise StackcostError("far enough")
 
-    monkeypatch.setattr(turns, "lacking_there", lambda systems: THERE)
-    monkeypatch.setattr(turns, "new_campaign", begin)
+    monkeypatch.setattr(feeder, "lacking_there", lambda systems: THERE)
+    monkeypatch.setattr(feeder, "new_campaign", begin)
     with pytest.raises(StackcostError, match="far enough"):
-        turns.run_experiment(experiment, "onload", tmp_path, [], Console(file=io.StringIO()))
+        feeder.run_experiment(experiment, "onload", tmp_path, [], Console(file=io.StringIO()))
     assert told["systems"] == ["nginx/kernel"] and told["not_measured"] == THERE

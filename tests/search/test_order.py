@@ -12,7 +12,7 @@ from stackcost.campaign.order import in_order
 from stackcost.comparison.plan import plan
 from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.matrix import variants
-from stackcost.search.turns import CeilingPlan
+from stackcost.search.feeder import CeilingPlan
 
 PLAN = Path(__file__).resolve().parents[2] / "experiments" / "difference.yaml"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from stackcost.comparison.turns import run_experiment
+from stackcost.comparison.feeder import run_experiment
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.schema import Cores

@@ -22,7 +22,7 @@ from stackcost.bed.lock import RunLock
 from stackcost.clients import Clients
 from stackcost.collect.tracking import Tracking
 from stackcost.contracts.collector import Collector
-from stackcost.contracts.counts import Carrier
+from stackcost.contracts.counts import StackCheck
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import HttpClients
 from stackcost.contracts.placement import Placement
@@ -119,7 +119,7 @@ class LooksLong(Kernel):
         self.name = "onload-wrk"
         self.lived: dict[str, bool] = {}
 
-    def prove(self, when: When, processes: Mapping[str, int]) -> None:
+    def check_stack(self, when: When, processes: Mapping[str, int]) -> None:
         if when == "during":
             time.sleep(OVERHANG_S + 0.3)
         self.lived[when] = all(psutil.pid_exists(pid) and _runs(pid) for pid in processes.values())
@@ -201,7 +201,7 @@ def test_clients_that_hang_after_a_fall_back_are_told_with_it(
     with session_in(tmp_path) as session:
         with pytest.raises(StackcostError, match="in time; see its output"):
             trial_of(session)
-        fallen = Carrier("onload-wrk", "kernel", "no stack")
+        fallen = StackCheck("onload-wrk", "kernel", "no stack")
         monkeypatch.setattr(session.clients_stack, "proof", lambda: fallen)
         told = r"in time; it was carried by the kernel's stack instead of onload-wrk: no stack"
         with pytest.raises(StackcostError, match=told):

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.campaign.storing import check_carrier, storing
-from stackcost.contracts.counts import Carrier, Clock
+from stackcost.campaign.storing import require_wanted_stack, storing
+from stackcost.contracts.counts import Clock, StackCheck
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
 from stackcost.stacks.onload.installation import Installation
@@ -29,9 +29,9 @@ class FallenBack:
     def before_trial(self) -> dict[str, float]:
         return {}
 
-    def proof(self, idle: bool) -> Carrier:
+    def stack_check(self, idle: bool) -> StackCheck:
         carried = "onload-balanced" if idle else "kernel"
-        return Carrier("onload-balanced", carried, "" if idle else "no counter moved")
+        return StackCheck("onload-balanced", carried, "" if idle else "no counter moved")
 
     def check_parts(self) -> None:
         """All of it lives."""
@@ -46,7 +46,7 @@ def test_a_trial_that_fell_back_is_kept_as_the_kernels(tmp_path: Path) -> None:
     assert session.looks == ["before", "after"]
     assert stored.set_aside.startswith("carried by the kernel's stack instead of onload-balanced")
     with pytest.raises(StackcostError, match="instead of onload-balanced: no counter moved"):
-        check_carrier(stored)
+        require_wanted_stack(stored)
 
 
 @pytest.mark.parametrize(("opened", "aside"), [(0, False), (1, True)])

@@ -16,7 +16,7 @@ def begun(machine: Machine) -> tuple[Onload, dict[str, int]]:
     """A client that runs and has events of Onload's, looked at before it, and its process."""
     stack = machine.onload("wrk", link="sc-load0", listens=None, workers=1)
     stack.prepare()
-    stack.prove("before", {})
+    stack.check_stack("before", {})
     processes = {"client-0": machine.start(stack)["worker-0"]}
     machine.count(rx_evs=5, tx_evs=5)
     return stack, processes
@@ -28,9 +28,9 @@ def test_a_client_is_proved_by_what_it_opened(
 ) -> None:
     stack, processes = begun(machine)
     machine.kernel_counts(kernel_connections)
-    stack.prove("during", processes)
-    stack.prove("after", processes)
-    proof = stack.proof()
+    stack.check_stack("during", processes)
+    stack.check_stack("after", processes)
+    proof = stack.stack_check()
     assert proof.carried == carried, proof
     if kernel_connections:
         assert "the kernel's TcpActiveOpens moved by 3" in proof.why
@@ -50,19 +50,19 @@ def test_a_look_that_a_tool_failed_in_is_repeated(
     """As onload_stackdump did once of a client that opened connections."""
     stack, processes = begun(machine)
     machine.play(case)
-    stack.prove("during", processes)
-    stack.prove("after", processes)
-    assert stack.proof().carried == carried
+    stack.check_stack("during", processes)
+    stack.check_stack("after", processes)
+    assert stack.stack_check().carried == carried
 
 
 def test_a_client_that_ended_before_a_look_was_not_seen_on_any_stack(machine: Machine) -> None:
     stack, processes = begun(machine)
     machine.end()
-    stack.prove("during", processes)
-    stack.prove("after", processes)
-    proof = stack.proof()
+    stack.check_stack("during", processes)
+    stack.check_stack("after", processes)
+    proof = stack.stack_check()
     assert proof.carried == NOT_SEEN and not proof.as_wanted
-    assert proof.doubt.startswith("not seen to be carried by onload-wrk: during the load: ")
+    assert proof.difference.startswith("not seen to be carried by onload-wrk: during the load: ")
     load = HttpClients(test="rps", carrier=proof)
     (flag,) = [
         flag for flag in flags_of(Readings(Trial("a", 0, 1, load, 1)), ()) if "carried" in flag
@@ -75,12 +75,12 @@ def test_what_a_server_on_onload_did_is_no_proof_for_its_clients(machine: Machin
     machine.start(machine.onload())
     stack, processes = begun(machine)
     machine.count({"rx_evs": 90, "tx_evs": 90, "ul_accepts": 9}, rx_evs=0, tx_evs=0)
-    stack.prove("during", processes)
-    stack.prove("after", processes)
-    assert "Onload's rx_evs did not move" in stack.proof().why
+    stack.check_stack("during", processes)
+    stack.check_stack("after", processes)
+    assert "Onload's rx_evs did not move" in stack.stack_check().why
     machine.count({"sock_wakes_rx_os": 3}, rx_evs=5, tx_evs=5)
-    stack.prove("after", processes)
-    assert stack.proof().as_wanted
+    stack.check_stack("after", processes)
+    assert stack.stack_check().as_wanted
 
 
 def test_several_clients_need_as_many_virtual_interfaces(machine: Machine) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from stackcost.bed import leftovers
-from stackcost.contracts.counts import NOT_SEEN, Carrier
+from stackcost.contracts.counts import NOT_SEEN, StackCheck
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.patience import patience
 from stackcost.stacks.onload import interface
@@ -15,16 +15,16 @@ from tests.stacks.conftest import Machine
 WORKING = {"rx_evs": 9, "tx_evs": 9, "ul_accepts": 3}
 
 
-def looked_at(machine: Machine, **counters: int) -> Carrier:
+def looked_at(machine: Machine, **counters: int) -> StackCheck:
     """The proof of a trial in which Onload's counters came to be these."""
     stack = machine.onload()
     stack.prepare()
     processes = machine.start(stack)
-    stack.prove("before", processes)
-    stack.prove("during", processes)
+    stack.check_stack("before", processes)
+    stack.check_stack("during", processes)
     machine.count(**counters)
-    stack.prove("after", processes)
-    return stack.proof()
+    stack.check_stack("after", processes)
+    return stack.stack_check()
 
 
 def refused(machine: Machine, case: str) -> StackcostError:
@@ -182,12 +182,12 @@ def test_connections_that_went_through_the_kernel_count_as_the_kernels(machine: 
     stack = machine.onload()
     stack.prepare()
     processes = machine.start(stack)
-    stack.prove("before", processes)
-    stack.prove("during", processes)
+    stack.check_stack("before", processes)
+    stack.check_stack("during", processes)
     machine.count(**WORKING, no_match_pass_to_kernel_tcp=5)
     machine.kernel_counts(4)
-    stack.prove("after", processes)
-    proof = stack.proof()
+    stack.check_stack("after", processes)
+    proof = stack.stack_check()
     assert proof.carried == "kernel"
     for said in ("TcpPassiveOpens moved by 4", "TcpInSegs moved by 4", "passed to the kernel"):
         assert said in proof.why
@@ -250,6 +250,6 @@ def test_without_all_three_looks_it_is_not_onload(machine: Machine) -> None:
     stack = machine.onload()
     stack.prepare()
     processes = machine.start(stack)
-    stack.prove("before", processes)
-    assert stack.proof().carried == NOT_SEEN
-    assert "after the load: nobody looked" in stack.proof().why
+    stack.check_stack("before", processes)
+    assert stack.stack_check().carried == NOT_SEEN
+    assert "after the load: nobody looked" in stack.stack_check().why

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from stackcost.contracts.counts import (
-    Carrier,
     FramesPassed,
     Limits,
     Schedule,
+    StackCheck,
     Usage,
 )
 from stackcost.contracts.event_settings import QUICK
@@ -68,7 +68,7 @@ LOADS: list[Load] = [
         ended_early=True,
         server_requests=100,
         limits=LIMITS,
-        carrier=Carrier("onload-wrk", "kernel", "no stack", {"before": {"objections": ["x"]}}),
+        carrier=StackCheck("onload-wrk", "kernel", "no stack", {"before": {"objections": ["x"]}}),
     ),
     SearchStep(
         of="requests",
@@ -95,7 +95,7 @@ def trial_of(load: Load) -> Trial:
         phases={"sustain": Window(10.0, 11.0)},
         before={"cached_bytes": 9.0},
         suspended_s=0.5,
-        carrier=Carrier("kernel", "kernel"),
+        carrier=StackCheck("kernel", "kernel"),
         set_aside="cut short",
     )
 

@@ -16,7 +16,7 @@ from stackcost.analysis.readings import Readings
 from stackcost.analysis.slowed import slowed_share
 from stackcost.analysis.steadiness import Steadiness, completed_series, served_series, steadiness
 from stackcost.analysis.undisturbed import undisturbed
-from stackcost.contracts.counts import NOT_SEEN, Carrier
+from stackcost.contracts.counts import NOT_SEEN, StackCheck
 from stackcost.contracts.load import rate_words
 from stackcost.contracts.load.base import Doubt, Failure
 from stackcost.contracts.trial import CUT_SHORT, Trial
@@ -48,7 +48,7 @@ def failures_of(seen: Readings) -> list[str]:
     for failure in trial.traffic.failures:
         found += FAILURES[failure](seen)
     both = (trial.carrier, trial.traffic.carrier)  # of the server's connections, of HTTP clients'
-    carriers = [_of_carrier(each) for each in both if each and not each.as_wanted]
+    carriers = [_of_stack(each) for each in both if each and not each.as_wanted]
     return list(dict.fromkeys(found + carriers))
 
 
@@ -260,7 +260,7 @@ def _of_clients(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     return found
 
 
-def _of_carrier(carrier: Carrier) -> str:
+def _of_stack(carrier: StackCheck) -> str:
     if carrier.carried == NOT_SEEN:
         return f"not seen to be carried by {carrier.wanted}"
     return "carried by the kernel's stack"

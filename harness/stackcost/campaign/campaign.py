@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from stackcost.campaign.repeats import Repeats
-from stackcost.campaign.storing import check_carrier, storing
+from stackcost.campaign.storing import require_wanted_stack, storing
 from stackcost.campaign.turn import Feed, PlannedTrial, PlannedTrials, Result, Session, Turn
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import SearchStep
@@ -100,7 +100,7 @@ class Campaign:
             self._pass(step.seconds)
             attempts.append(trial)
             if purpose.decides:
-                check_carrier(trial)
+                require_wanted_stack(trial)
             elif trial.set_aside != purpose.set_aside:
                 self.manifest.not_measured[trial.server] = trial.set_aside
                 self.folder.write_manifest(self.manifest)

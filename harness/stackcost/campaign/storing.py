@@ -25,7 +25,7 @@ def storing(run: RunFolder, session: ServerSession, trial: Trial) -> Iterator[No
         yield
         session.check_parts()
         trial.suspended_s = _asleep_s() - asleep
-        _mark_carrier(session, trial)
+        _mark_stack(session, trial)
         trial.clocks = over_a_trial(clocks, session.serving.clocks())
     except BaseException as error:
         trial.set_aside = CUT_SHORT
@@ -42,16 +42,16 @@ def _asleep_s() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
 
 
-def _mark_carrier(session: ServerSession, trial: Trial) -> None:
+def _mark_stack(session: ServerSession, trial: Trial) -> None:
     """Record which stack carried the connections, or would carry them in an idle trial."""
     session.look("after")
-    trial.carrier = session.serving.proof(idle=trial.traffic.idle)
+    trial.carrier = session.serving.stack_check(idle=trial.traffic.idle)
     for whose, carrier in (("", trial.carrier), ("clients were ", trial.traffic.carrier)):
-        if carrier and carrier.doubt:
-            trial.set_aside = f"{whose}{carrier.doubt}"
+        if carrier and carrier.difference:
+            trial.set_aside = f"{whose}{carrier.difference}"
 
 
-def check_carrier(trial: Trial) -> None:
+def require_wanted_stack(trial: Trial) -> None:
     """StackcostError unless the wanted stack carried the connections; ends a search or a gate."""
     if trial.carrier and not trial.carrier.as_wanted:
         raise StackcostError(f"{trial.server}: {trial.set_aside}")

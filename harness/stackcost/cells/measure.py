@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from stackcost.comparison.turns import run_experiment
+from stackcost.comparison.feeder import run_experiment
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.load_file import load_experiment
 from stackcost.report.answer import summarise_again

@@ -46,8 +46,8 @@ def ceiling(
     ] = DEFAULT_RESULTS,
 ) -> None:
     """Find the highest load without loss (NDR) and with 0.5 % loss (PDR). Needs root."""
+    from stackcost.search.feeder import run_ceilings
     from stackcost.search.targets import ceiling_plan
-    from stackcost.search.turns import run_ceilings
 
     console = make_console()
     plan = ceiling_plan(systems, of, quick, width, most, repeat)

@@ -34,7 +34,7 @@ def run(
     ] = None,
 ) -> None:
     """Run an experiment, print the result, and write the report. Needs root."""
-    from stackcost.comparison.turns import resume_experiment, run_experiment
+    from stackcost.comparison.feeder import resume_experiment, run_experiment
     from stackcost.experiment.load_file import experiment_file, load_experiment
     from stackcost.store import RunFolder
 

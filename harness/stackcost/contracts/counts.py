@@ -110,7 +110,7 @@ NOT_SEEN = "not seen"
 
 
 @dataclass(slots=True)
-class Carrier(StoredPart):
+class StackCheck(StoredPart):
     """Which stack carried a program's connections in a trial.
 
     `wanted`, `carried`: names of stacks; NOT_SEEN where nothing shows that it was the wanted one,
@@ -130,7 +130,7 @@ class Carrier(StoredPart):
         return self.carried == self.wanted
 
     @property
-    def doubt(self) -> str:
+    def difference(self) -> str:
         """What it was instead, and why, in words; empty if it was the wanted one."""
         if self.as_wanted:
             return ""

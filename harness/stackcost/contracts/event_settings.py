@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 FORMAT = "stackcost-events/2"  # of stored trials and of what is computed from them
 LAST_FLOWS_S = 12.0  # of mixed traffic: idle sessions stay for a while
 THROUGH = 0.95  # of the new connections of a second, from which on the device has recovered
-Happening = Literal["exhaustion", "half_open", "cut", "killed"]
-Event = Literal["mix", Happening]
+EventName = Literal["exhaustion", "half_open", "cut", "killed"]
+Event = Literal["mix", EventName]
 EXHAUSTING: tuple[Event, ...] = ("exhaustion", "half_open")
 
 

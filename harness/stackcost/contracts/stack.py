@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from stackcost.contracts.collector import Collector
-from stackcost.contracts.counts import Carrier, Usage
+from stackcost.contracts.counts import StackCheck, Usage
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import Placement
 
@@ -41,11 +41,11 @@ class Stack(ABC):
         """
 
     @abstractmethod
-    def prove(self, when: When, processes: Mapping[str, int]) -> None:
+    def check_stack(self, when: When, processes: Mapping[str, int]) -> None:
         """Look at what carries the programs' connections; in the order of `When` in each trial."""
 
     @abstractmethod
-    def proof(self, idle: bool = False) -> Carrier:
+    def stack_check(self, idle: bool = False) -> StackCheck:
         """What carried the connections, by the last trial's looks.
 
         `idle`: the trial had no connection, so that the look before it has to do.

@@ -4,7 +4,7 @@ import copy
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar
 
-from stackcost.contracts.counts import Carrier, Clock, StoredPart
+from stackcost.contracts.counts import Clock, StackCheck, StoredPart
 from stackcost.contracts.load import Load, Stored
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.window import Window
@@ -41,7 +41,7 @@ class Trial(StoredPart):
     phases: dict[str, Window] = field(default_factory=dict)
     before: dict[str, float] = field(default_factory=dict)
     suspended_s: float | None = None
-    carrier: Carrier | None = None
+    carrier: StackCheck | None = None
     clocks: dict[str, Clock] = field(default_factory=dict)
     samples: list[Sample] = field(default_factory=list)
     set_aside: str = ""

@@ -8,12 +8,12 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from stackcost.analysis.ceiling.settings import SearchSettings, settings_for
-from stackcost.comparison.turns import run_experiment
+from stackcost.comparison.feeder import run_experiment
 from stackcost.contracts.dut_settings import DutSettings
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import EXHAUSTING, QUICK, Event, EventSettings
 from stackcost.contracts.load import CeilingKind
-from stackcost.device.turns import run_events
+from stackcost.device.feeder import run_events
 from stackcost.duts.base import Dut
 from stackcost.duts.tracking import TrackingDut
 from stackcost.experiment.load_file import load_experiment, on_bed
@@ -21,7 +21,7 @@ from stackcost.experiment.matrix import variants
 from stackcost.experiment.schema import EXTERNAL, Experiment
 from stackcost.experiment.section import Section
 from stackcost.files import EXPERIMENTS
-from stackcost.search.turns import CeilingPlan, run_ceilings
+from stackcost.search.feeder import CeilingPlan, run_ceilings
 from stackcost.store import RunFolder
 from stackcost.systems.registry import DEVICES, SUFFIX, server_class, server_name
 

@@ -16,8 +16,8 @@ from stackcost.gate.bench import LocalBench
 from stackcost.gate.trial import GateTrial
 from stackcost.loads.search import Steps
 from stackcost.search.expected import seconds_left
+from stackcost.search.feeder import CeilingPlan
 from stackcost.search.steps import DETAIL, search_steps
-from stackcost.search.turns import CeilingPlan
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 
 # One lost connection decides a no drop rate; on a shared machine that is chance.

@@ -6,7 +6,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from stackcost.contracts.counts import Carrier, Usage
+from stackcost.contracts.counts import StackCheck, Usage
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.stack import KERNEL, Stack, When
 from stackcost.host.namespace import execute, run
@@ -27,12 +27,12 @@ class Kernel(Stack):
     ) -> subprocess.Popen[Any]:
         return run(self.placement.namespace, command, cpus or self.placement.cpus, **options)
 
-    def prove(self, when: When, processes: Mapping[str, int]) -> None:
+    def check_stack(self, when: When, processes: Mapping[str, int]) -> None:
         """Nothing else could carry them."""
 
-    def proof(self, idle: bool = False) -> Carrier:
+    def stack_check(self, idle: bool = False) -> StackCheck:
         """The kernel's, as wanted."""
-        return Carrier(wanted=KERNEL, carried=KERNEL)
+        return StackCheck(wanted=KERNEL, carried=KERNEL)
 
     def accept_queue(self, namespace: str, port: int) -> Usage | str:
         """By ss, which prints of each listener its state, queue and limit."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from stackcost.collect.groups import Groups
 from stackcost.collect.latency import Latency
-from stackcost.contracts.event_settings import EXHAUSTING, EventSettings, Happening
+from stackcost.contracts.event_settings import EXHAUSTING, EventName, EventSettings
 from stackcost.contracts.load import DeviceEvent, EventTimes
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.trial import Trial
@@ -112,7 +112,7 @@ def _http(session: ProfileSession) -> dict[str, int]:
     return {"port": port, "response_bytes": session.response_bytes}
 
 
-BREAKS: dict[Happening, Callable[[RunningServer], None]] = {
+BREAKS: dict[EventName, Callable[[RunningServer], None]] = {
     "cut": lambda serving: serving.cut_link(),
     "killed": lambda serving: serving.remove_device(),
 }

@@ -155,7 +155,7 @@ def run_http_trial(
     carrier = session.clients_stack
     session.begin_trial()
     try:
-        carrier.prove("before", {})
+        carrier.check_stack("before", {})
         with Clients(
             used, requests, namespace, cpus, session.addresses, folder, carrier
         ) as clients:
@@ -223,7 +223,7 @@ def _results(clients: Clients, load: HttpClients) -> list[LoadResult]:
         found = load.carrier
         if found is None or found.as_wanted:
             raise
-        raise StackcostError(f"{error.what}; it was {found.doubt}", error.hint) from error
+        raise StackcostError(f"{error.what}; it was {found.difference}", error.hint) from error
 
 
 def _sustain(
@@ -239,13 +239,15 @@ def _sustain(
     trial.phases["warm-up"] = Window(began, first)
     session.look("during")
     processes = {f"client-{at}": pid for at, pid in enumerate(clients.process_ids)}
-    session.clients_stack.prove("during", processes)
+    session.clients_stack.check_stack("during", processes)
     # Looks at Onload take seconds on a slow host, and the clients end at a fixed time.
     session.progress.pause(max(0.0, first + sustain_s - time.monotonic()))
     last = session.read_edge()
     load.answered = _answered(session, http.test(load.test))
-    session.clients_stack.prove("after", processes)  # while they live: their stacks end with them
-    load.carrier = session.clients_stack.proof()
+    session.clients_stack.check_stack(
+        "after", processes
+    )  # while they live: their stacks end with them
+    load.carrier = session.clients_stack.stack_check()
     load.limits = session.serving.limits(_port(session, http.test(load.test)))
     load.ended_early = not clients.all_run()
     trial.phases["sustain"] = Window(first, last)

@@ -10,7 +10,7 @@ from stackcost.contracts.load import CeilingKind
 from stackcost.experiment.load_file import experiment_file, load_experiment
 from stackcost.experiment.matrix import Variant, variants
 from stackcost.files import EXPERIMENTS
-from stackcost.search.turns import CeilingPlan
+from stackcost.search.feeder import CeilingPlan
 from stackcost.systems.registry import DEVICES, SHIPPED
 
 

@@ -26,7 +26,7 @@ from stackcost.collect.softnet import Softnet
 from stackcost.collect.stack_samples import StackSamples
 from stackcost.contracts.addresses import IpVersion
 from stackcost.contracts.collector import Collector, MeasuredServer
-from stackcost.contracts.counts import Carrier, Clock, Limits, Usage
+from stackcost.contracts.counts import Clock, Limits, StackCheck, Usage
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.profile_file import ProfileFile
 from stackcost.contracts.server import Server
@@ -153,14 +153,14 @@ class RunningServer:
 
     def look(self, when: When) -> None:
         """Record which stack carries the connections now; call it in the order of `When`."""
-        self.stack.prove(when, self.processes)
+        self.stack.check_stack(when, self.processes)
 
-    def proof(self, idle: bool) -> Carrier | None:
+    def stack_check(self, idle: bool) -> StackCheck | None:
         """What carried the connections of the last trial. `idle`: it had no connection.
 
         None of a device whose stack is its own.
         """
-        return self.stack.proof(idle)
+        return self.stack.stack_check(idle)
 
     def requests_served(self) -> int | None:
         """Requests since start by the server's own count; None if it has none, or is silent."""

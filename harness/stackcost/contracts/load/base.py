@@ -10,13 +10,13 @@ from types import MappingProxyType
 from typing import ClassVar, Literal
 
 from stackcost.contracts.counts import (
-    Carrier,
     Direction,
     FramesPassed,
     GeneratorShare,
     Histograms,
     Limits,
     Schedule,
+    StackCheck,
     StoredPart,
 )
 from stackcost.contracts.http import HttpCounts, HttpSettings
@@ -67,7 +67,7 @@ class Load(StoredPart):
     processes: Sequence[int] = ()
     others: Sequence[int] = ()
     ended_early: bool = False
-    carrier: Carrier | None = None
+    carrier: StackCheck | None = None
     answered: int | None = None
 
     @property

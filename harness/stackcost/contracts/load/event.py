@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from stackcost.contracts.counts import StoredPart
-from stackcost.contracts.event_settings import EventSettings, Happening
+from stackcost.contracts.event_settings import EventName, EventSettings
 from stackcost.contracts.load.base import Doubt
 from stackcost.contracts.load.profile import ProfileTraffic
 
@@ -31,6 +31,6 @@ class DeviceEvent(ProfileTraffic):
     doubts: ClassVar[tuple[Doubt, ...]] = ("suspended",)  # its traffic is disturbed by intent
 
     kind: Literal["event"] = "event"
-    event: Happening
+    event: EventName
     settings: EventSettings
     course: EventTimes | None = None

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from stackcost.contracts.counts import Carrier, Histograms, Limits
+from stackcost.contracts.counts import Histograms, Limits, StackCheck
 from stackcost.contracts.http import HttpCounts, HttpSettings
 from stackcost.contracts.load.base import Doubt, Failure, Load
 
@@ -37,7 +37,7 @@ class HttpClients(Load):
     ended_early: bool = False
     server_requests: int | None = None
     limits: Limits | None = None
-    carrier: Carrier | None = None
+    carrier: StackCheck | None = None
     answered: int | None = None
 
     @property

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stackcost.contracts.collector import Collector
-from stackcost.contracts.counts import NOT_SEEN, Carrier, Usage
+from stackcost.contracts.counts import NOT_SEEN, StackCheck, Usage
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import Placement
 from stackcost.contracts.stack import KERNEL, LOOKS, Stack, When
@@ -106,7 +106,7 @@ class Onload(Stack):
         self._started = [*(each for each in self._started if each.returncode is None), process]
         return process
 
-    def prove(self, when: When, processes: Mapping[str, int]) -> None:
+    def check_stack(self, when: When, processes: Mapping[str, int]) -> None:
         """Look, and keep what speaks against Onload.
 
         A look takes time, in which programs open and close sockets, and a tool may find a stack
@@ -128,7 +128,7 @@ class Onload(Stack):
             "kernel": dict(seen.kernel),
         }
 
-    def proof(self, idle: bool = False) -> Carrier:
+    def stack_check(self, idle: bool = False) -> StackCheck:
         """`carried` is this stack only when there are three looks and none has an objection.
 
         It is the kernel's only when a look shows that: a program that has ended, or that accepts
@@ -141,11 +141,11 @@ class Onload(Stack):
         ]
         looks: dict[str, object] = dict(self._looks)
         if not against:
-            return Carrier(self.name, self.name, looks=looks)
+            return StackCheck(self.name, self.name, looks=looks)
         failure = find_failure(self._new_in_log())
         why = [*([failure.what] if failure else []), *(words for words, _ in against)]
         carried = KERNEL if any(for_kernel for _, for_kernel in against) else NOT_SEEN
-        return Carrier(self.name, carried, "; ".join(why), looks)
+        return StackCheck(self.name, carried, "; ".join(why), looks)
 
     def accept_queue(self, namespace: str, port: int) -> Usage | str:
         """Of Onload's own listeners: the kernel has one of the same port, which stays empty."""
