@@ -28,8 +28,9 @@ uint16_t Tunables::mss_within(uint32_t mtu) const {
 
 void FlowClass::set_tunables(const Tunables& those) {
   tunables = &those;
-  ethernet_ip = uint32_t{kEtherTypeIpv4} << 16 | 0x4500 | those.tos_with(0);
-  ip = uint64_t{0x4000} << 32 | uint64_t{those.ttl} << 24 | uint64_t{kProtocolTcp} << 16;  // DF
+  store_be<uint32_t>(ipv4_head, uint32_t{kEtherTypeIpv4} << 16 | 0x4500 | those.tos_with(0));
+  store_be<uint64_t>(ipv4_head + 6, uint64_t{0x4000} << 32 | uint64_t{those.ttl} << 24 |
+                                        uint64_t{kProtocolTcp} << 16);  // DF
   receive_scale = those.timestamps_and_scaling ? scale_for(those.receive_buffer) : 0;
   windows[0] = std::min<uint32_t>(those.receive_buffer, UINT16_MAX);
   windows[1] = std::min<uint32_t>(those.receive_buffer >> receive_scale, UINT16_MAX);

@@ -30,8 +30,9 @@ struct FlowClass {
   bool only_slow_path = false;  ///< its flows do not take TCP's fast path
 
   // What follows from the tunables; of headers, over IPv4:
-  uint32_t ethernet_ip = 0;   ///< EtherType, version and header length, TOS without ECN
-  uint64_t ip = 0;            ///< IP header from the identification to the checksum, which is 0
+  /// A frame from the EtherType to the IP header's checksum, lengths and checksum 0, and two bytes
+  /// more, which are written over: one store.
+  uint8_t ipv4_head[16]{};
   uint32_t windows[2]{};      ///< the window field: without scaling (RFC 7323), and with it
   uint8_t offers = 0;         ///< options of a SYN: tcp::OfferFlag bits
   uint8_t receive_scale = 0;  ///< for a window of the receive buffer (RFC 7323), if it may scale

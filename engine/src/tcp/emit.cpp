@@ -75,9 +75,9 @@ struct Payload {
                         .window = shared.windows[flow.has(kScaling)]};
   frame->payload = payload.bytes;
   frame->payload_length = payload.length;
-  frame->segment_size = payload.length > flow.mss ? flow.mss : 0;
   const Path& path = context.paths[index_of(shared.side)][flow.path];
   uint8_t* end = write_headers(shared, flow, path, *frame, header, payload.length, ecn);
+  if (payload.length > flow.mss) frame->segment_size = flow.mss;
   if (flow.has(kTimestamps)) end = write_timestamps(context, flow, end);
   if (count != 0) {
     write_sack_blocks(blocks, count, end);
@@ -87,7 +87,7 @@ struct Payload {
     complete_checksums(*frame, !flow.has(kIpv6), header.length, payload.sum);
   // A segment with payload has no room for SACK blocks, so an ACK that has them is still owed.
   if (!reports || payload.length == 0) flow.clear(kAckNow);
-  commit(context, shared, flow, queue);
+  commit(context, counters, flow, queue);
   return true;
 }
 
@@ -105,9 +105,8 @@ QueuedBuffer buffer_at(Context& context, const Flow& flow, uint32_t sequence) {
 }  // namespace
 
 [[gnu::noinline]] uint8_t* write_long_headers(const FlowClass& shared, const Flow& flow,
-                                              const Path& path, Frame& frame,
-                                              const TxHeader& header, uint32_t payload,
-                                              uint32_t ecn) {
+                                              const Path& path, Frame& frame, TxHeader header,
+                                              uint32_t payload, uint32_t ecn) {
   const bool ipv4 = flow.local.is_v4();
   const uint32_t in_ip = header.length + payload;
   uint8_t* const ip = frame.head + write_ethernet(frame.head, path, ether_type_of_ip(ipv4));
@@ -115,6 +114,7 @@ QueuedBuffer buffer_at(Context& context, const Flow& flow, uint32_t sequence) {
       compose_ip(ip, flow.local, flow.remote, kProtocolTcp, in_ip,
                  shared.tunables->tos_with(static_cast<uint8_t>(ecn)), shared.tunables->ttl, false);
   frame.head_length = static_cast<uint16_t>(tcp + header.length - frame.head);
+  frame.segment_size = 0;
   frame.checksums = Checksums::partial;
   return write_tcp(tcp, uint32_t{flow.local_port} << 16 | flow.remote_port, header,
                    pseudo_header_sum(flow.local, flow.remote, kProtocolTcp, in_ip));

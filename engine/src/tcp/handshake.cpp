@@ -89,7 +89,6 @@ void limit_handshake(Context& context, const FlowClass& shared, Flow& flow) {
                           ((offer & kTimestamps) != 0 ? kTimestampsLength : 0);
   frame.payload = nullptr;
   frame.payload_length = 0;
-  frame.segment_size = 0;
   const Path& path = context.paths[index_of(shared.side)][flow.path];
   // The acknowledgment of a SYN is 0, as rcv_nxt is yet.
   uint8_t* at = write_headers(shared, flow, path, frame,
@@ -126,7 +125,7 @@ void limit_handshake(Context& context, const FlowClass& shared, Flow& flow) {
   else
     write_syn(context, shared, flow, *frame, flags, offer, completes);
   flow.clear(kAckNow);
-  commit(context, shared, flow, queue);
+  commit(context, *shared.counters, flow, queue);
   return true;
 }
 

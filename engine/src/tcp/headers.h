@@ -31,33 +31,34 @@ struct TxHeader {
 }
 
 /// Writes the headers of a segment of `flow` with `payload` bytes behind them, over IPv4 and an
-/// untagged `path`, up to TCP's options; sets the frame's fields but for its payload. `ecn`: the IP
-/// header's code point. Checksums are partial: see complete_checksums. Returns where the options
-/// begin. In one piece with its callers.
+/// untagged `path`, up to TCP's options; sets the frame's fields but for its payload, for a device
+/// that is to cut nothing. `ecn`: the IP header's code point. Checksums are partial: see
+/// complete_checksums. Returns where the options begin. In one piece with its callers.
 [[gnu::always_inline]] inline uint8_t* write_ipv4_headers(const FlowClass& shared, const Flow& flow,
                                                           const Path& path, Frame& frame,
                                                           const TxHeader& header, uint32_t payload,
                                                           uint32_t ecn) {
   constexpr uint32_t kTcp = kEthernetLength + kIpv4Length;
   frame.head_length = static_cast<uint16_t>(kTcp + header.length);
+  frame.segment_size = 0;
   frame.checksums = Checksums::partial;
   uint8_t* __restrict const head = frame.head;  // nothing else is written through it
   const uint32_t in_ip = header.length + payload;
   const uint32_t local = flow.local.low32();
   const uint32_t remote = flow.remote.low32();
   std::memcpy(head, &path, 12);
-  store_be<uint32_t>(head + 12, shared.ethernet_ip | ecn);
+  std::memcpy(head + 12, shared.ipv4_head, sizeof shared.ipv4_head);
+  if (ecn != 0) head[15] = static_cast<uint8_t>(head[15] | ecn);
   store_be<uint16_t>(head + 16, static_cast<uint16_t>(kIpv4Length + in_ip));
-  store_be<uint64_t>(head + 18, shared.ip);
   store_be<uint32_t>(head + 26, local);
   store_be<uint32_t>(head + 30, remote);
   return write_tcp(head + kTcp, uint32_t{flow.local_port} << 16 | flow.remote_port, header,
                    pseudo_header_sum_v4(local, remote, kProtocolTcp, in_ip));
 }
 
-/// The same over IPv6 or with a VLAN tag.
+/// The same over IPv6 or with a VLAN tag. A header by reference would be in memory for all callers.
 uint8_t* write_long_headers(const FlowClass& shared, const Flow& flow, const Path& path,
-                            Frame& frame, const TxHeader& header, uint32_t payload, uint32_t ecn);
+                            Frame& frame, TxHeader header, uint32_t payload, uint32_t ecn);
 
 /// The same of any flow.
 [[gnu::always_inline]] inline uint8_t* write_headers(const FlowClass& shared, const Flow& flow,
@@ -83,12 +84,12 @@ uint8_t* write_long_headers(const FlowClass& shared, const Flow& flow, const Pat
 void complete_checksums(Frame& frame, bool ipv4, uint32_t length, ChecksumSum payload);
 
 /// The slot of the queue has been written.
-[[gnu::always_inline]] inline void commit(Context& context, const FlowClass& shared, Flow& flow,
+[[gnu::always_inline]] inline void commit(Context& context, CounterBlock& counters, Flow& flow,
                                           TransmitQueue& queue) {
   queue.commit();
   flow.last_ack_sent = flow.rcv_nxt;
   context.wheel.disarm(flow, TimerKind::delayed_ack);
-  ++(*shared.counters)[Counter::tcps_sndtotal];
+  ++counters[Counter::tcps_sndtotal];
 }
 
 }  // namespace engine::tcp

@@ -238,8 +238,9 @@ namespace {
 
 /// Sends a segment of `length` bytes from snd_nxt on, of the buffer being sent. False: there was no
 /// frame buffer.
-[[gnu::always_inline]] inline bool send_fast(Context& context, const FlowClass& shared, Flow& flow,
-                                             uint32_t length, uint32_t flags) {
+[[gnu::always_inline]] inline bool send_fast(Context& context, const FlowClass& shared,
+                                             CounterBlock& counters, Flow& flow, uint32_t length,
+                                             uint32_t flags) {
   TransmitQueue& queue = *context.transmit[index_of(shared.side)];
   Frame* const frame = queue.next_as_it_is();
   if (frame == nullptr) [[unlikely]]
@@ -248,7 +249,6 @@ namespace {
   if (length != 0)
     frame->payload = (*shared.buffers)[flow.tx_buffer].at(flow.snd_nxt - flow.tx_base, length);
   frame->payload_length = length;
-  frame->segment_size = 0;
   const Path& path = context.paths[index_of(shared.side)][flow.path];
   const uint32_t form = flow.flags & (kTimestamps | kScaling | kIpv6);
   if (form == (kTimestamps | kScaling) && path.vlan == 0) [[likely]] {
@@ -267,7 +267,7 @@ namespace {
   }
   if (!queue.offloads().checksum) complete_checksums_of(shared, flow, *frame, length);
   flow.clear(kAckNow);
-  commit(context, shared, flow, queue);
+  commit(context, counters, flow, queue);
   return true;
 }
 
@@ -281,8 +281,9 @@ namespace {
     const uint32_t flight = flow.snd_nxt - flow.snd_una;
     if (!fits_one_segment(context, shared, flow, length, flight)) return false;
     static_assert(kFin == 1);
-    const bool sent = length != 0 ? send_fast(context, shared, flow, length, kAck | kPsh | fin)
-                                  : send_fast(context, shared, flow, 0, kAck | fin);
+    const bool sent = length != 0
+                          ? send_fast(context, shared, counters, flow, length, kAck | kPsh | fin)
+                          : send_fast(context, shared, counters, flow, 0, kAck | fin);
     if (!sent) [[unlikely]] {
       on_no_mbuf(context, counters, flow, true);
       return true;
@@ -295,7 +296,7 @@ namespace {
     if (flight == 0 || !TimerWheel::is_armed(flow, TimerKind::retransmit))
       start_retransmit_timer_fast(context, flow);
   } else if (flow.has(kAckNow)) {
-    if (send_fast(context, shared, flow, 0, kAck)) [[likely]]
+    if (send_fast(context, shared, counters, flow, 0, kAck)) [[likely]]
       ++counters[Counter::tcps_sndacks];
     else
       on_no_mbuf(context, counters, flow, false);
