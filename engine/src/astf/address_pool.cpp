@@ -99,37 +99,8 @@ bool ClientPool::pass_over(const AddressRanges& others) {
   return false;
 }
 
-bool ClientPool::take_of(uint32_t index, uint16_t& port, uint16_t rest) {
-  Client& client = clients_[index];
-  if (client.log2_words == 0) {
-    client.log2_words = 1;
-    client.position =
-        static_cast<uint16_t>((first_position(index, thread_) + start_offset_) % kPorts);
-    ++used_clients_;
-  }
-  const uint16_t known =
-      steering_.shared() ? static_cast<uint16_t>(rest ^ Steering::fold(slice_.first + index)) : 0;
-  uint32_t position = client.position;
-  for (unsigned looks = 0, tries = 0; tries < kMaxTries && looks < kMaxLooks; ++looks) {
-    const uint32_t tried = position;
-    if (++position == kPorts) position = 0;
-    if (steering_.shared() && !steering_.is_own(known ^ static_cast<uint16_t>(kFirstPort + tried)))
-      continue;
-    ++tries;
-    if (tried == kReserved || !mark(client, tried)) continue;
-    client.position = static_cast<uint16_t>(position);
-    port = static_cast<uint16_t>(kFirstPort + tried);
-    ++in_use_;
-    ++taken_;
-    return true;
-  }
-  // The next attempt looks further on.
-  client.position = static_cast<uint16_t>(position);
-  return false;
-}
-
 /// Marks a port as taken; false when it is.
-bool ClientPool::mark(Client& client, uint32_t position) {
+[[gnu::always_inline]] inline bool ClientPool::mark(Client& client, uint32_t position) {
   const uint32_t group = position / kGroupPorts;
   const uint64_t bit = uint64_t{1} << (position % kGroupPorts);
   while (true) {
@@ -146,7 +117,48 @@ bool ClientPool::mark(Client& client, uint32_t position) {
   }
 }
 
-void ClientPool::grow(Client& client) {
+// Nearly always this core's next port is free.
+bool ClientPool::take_of(uint32_t index, uint16_t& port, uint16_t rest) {
+  Client& client = clients_[index];
+  if (client.log2_words == 0) [[unlikely]]
+    begin(client, index);
+  uint32_t position = client.position;
+  if (steering_.shared() || position == kReserved || !mark(client, position)) [[unlikely]] {
+    const uint16_t known =
+        steering_.shared() ? static_cast<uint16_t>(rest ^ Steering::fold(slice_.first + index)) : 0;
+    position = search(client, known);
+    if (position == kPorts) return false;
+  }
+  client.position = static_cast<uint16_t>(position + 1 == kPorts ? 0 : position + 1);
+  port = static_cast<uint16_t>(kFirstPort + position);
+  ++in_use_;
+  ++taken_;
+  return true;
+}
+
+[[gnu::noinline]] void ClientPool::begin(Client& client, uint32_t index) {
+  client.log2_words = 1;
+  client.position =
+      static_cast<uint16_t>((first_position(index, thread_) + start_offset_) % kPorts);
+  ++used_clients_;
+}
+
+[[gnu::noinline]] uint32_t ClientPool::search(Client& client, uint16_t known) {
+  uint32_t position = client.position;
+  for (unsigned looks = 0, tries = 0; tries < kMaxTries && looks < kMaxLooks; ++looks) {
+    const uint32_t tried = position;
+    if (++position == kPorts) position = 0;
+    if (steering_.shared() && !steering_.is_own(known ^ static_cast<uint16_t>(kFirstPort + tried)))
+      continue;
+    ++tries;
+    if (tried != kReserved && mark(client, tried)) return tried;
+  }
+  // The next attempt looks further on.
+  client.position = static_cast<uint16_t>(position);
+  return kPorts;
+}
+
+[[gnu::noinline]] void ClientPool::grow(Client& client) {
   const uint32_t words = 1u << client.log2_words;
   auto* table = static_cast<uint64_t*>(std::calloc(size_t{words} * 2, sizeof(uint64_t)));
   if (!table) throw std::bad_alloc();

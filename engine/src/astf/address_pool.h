@@ -70,6 +70,10 @@ class ClientPool {
   };
 
   bool take_of(uint32_t index, uint16_t& port, uint16_t rest);
+  void begin(Client& client, uint32_t index);
+  /// Marks this core's next free port as taken; returns it, counted from kFirstPort, or, where
+  /// there is none, the number of ports. `known`: the fold of all but that port.
+  uint32_t search(Client& client, uint16_t known);
   bool mark(Client& client, uint32_t position);
   void grow(Client& client);
 

@@ -59,13 +59,17 @@ void Opener::stop(ProfileRun& run) {
     ++counts_.of(Side::client)[Counter::err_c_tuple_err];
     return false;
   }
-  start.key = {remote, address_of(tunables.source_msb, client, tunables.ipv6),
-               source.destination_port, port, !shared.program->stream};
+  FlowKey& key = start.key;
+  key.remote = remote;
+  key.local = address_of(tunables.source_msb, client, tunables.ipv6);
+  key.remote_port = source.destination_port;
+  key.local_port = port;
+  key.datagram = !shared.program->stream;
   const FlowTable& table = context_.tables[index_of(Side::client)];
-  start.hash = tunables.ipv6 ? table.hash(start.key)
-                             : table.hash_v4(uint64_t{server} << 32 | client,
-                                             uint32_t{source.destination_port} << 16 | port,
-                                             start.key.datagram);
+  start.hash = tunables.ipv6
+                   ? table.hash(key)
+                   : table.hash_v4(uint64_t{server} << 32 | client,
+                                   uint32_t{source.destination_port} << 16 | port, key.datagram);
   return true;
 }
 
