@@ -3,6 +3,7 @@
 // before it is touched.
 
 #include <array>
+#include <bit>
 #include <span>
 
 #include "flow/context.h"
@@ -21,8 +22,7 @@ struct RxPacket : RxSegment {
   bool is_for(const FlowIdentity& flow) const {
     return flow.remote.low32() == load_be<uint32_t>(header - 8) &&
            flow.local.low32() == load_be<uint32_t>(header - 4) &&
-           flow.remote_port == load_be<uint16_t>(header) &&
-           flow.local_port == load_be<uint16_t>(header + 2);
+           flow.ports() == std::rotl(ports(), 16);
   }
   FlowKey key() const {
     return {source(), destination(), source_port(), destination_port(), kind == PacketKind::udp};

@@ -27,6 +27,10 @@ class TimerWheel {
     const Tick deadline = now + delay;
     flow.deadlines[k] = deadline;
     flow.armed = static_cast<uint8_t>(flow.armed | (1u << k));
+    look_by(flow, deadline);
+  }
+  /// Has the wheel look at `flow` by `deadline`, for timers that are armed late.
+  [[gnu::always_inline]] void look_by(Flow& flow, Tick deadline) {
     if (flow.timer_slot == kNowhere || tick_before(deadline, flow.timer_tick)) move(flow, deadline);
   }
   /// The same for a flow that stands in the wheel.

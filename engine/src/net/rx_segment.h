@@ -182,7 +182,9 @@ inline constexpr RxHeaders kSynHeaders = usual_headers(
       !parse_behind(frame, segment, kSynHeaders))
     return false;
   segment.options.mss = load_be<uint16_t>(tcp + tcp::kFixedHeader + 2);
-  segment.options.scale = std::min(tcp[tcp::kFixedHeader + 7], tcp::kMaxWindowScale);
+  const uint32_t scale = tcp[tcp::kFixedHeader + 7];
+  segment.options.scale =
+      static_cast<uint8_t>(scale < tcp::kMaxWindowScale ? scale : tcp::kMaxWindowScale);
   return true;
 }
 

@@ -66,8 +66,9 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
   CounterBlock& counters = *shared.counters;
   const Program& program = *shared.program;
   const Command* const commands = program.commands.data();
+  const Command* next = commands + flow.program_counter;
   for (unsigned step = 0; step < kWatchdog; ++step) {
-    const Command& command = commands[flow.program_counter];
+    const Command& command = *next;
     if (!connected && needs_connection(command.operation)) {
       flow.wait = Wait::connected;
       return Outcome::goes_on;
@@ -144,6 +145,7 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
         if (--variables_of(context, flow).values[command.index] == 0) break;
         flow.wait = Wait::nothing;
         flow.program_counter = static_cast<uint16_t>(command.target);
+        next = commands + command.target;
         continue;
       case Operation::jmp_dp:
         if (context.now - variables_of(context, flow).times[command.index] >=
@@ -151,6 +153,7 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
           break;
         flow.wait = Wait::nothing;
         flow.program_counter = static_cast<uint16_t>(command.target);
+        next = commands + command.target;
         continue;
       case Operation::jmp_cmp:
         if (command.comparison != Comparison::always &&
@@ -159,6 +162,7 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
           break;
         flow.wait = Wait::nothing;
         flow.program_counter = static_cast<uint16_t>(command.target);
+        next = commands + command.target;
         continue;
       case Operation::add_stats:
         counters.values[static_cast<size_t>(Counter::user_counter_A) + command.index] +=
@@ -195,6 +199,7 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
     }
     flow.wait = Wait::nothing;
     ++flow.program_counter;
+    ++next;
   }
   return pause(context, flow);
 }

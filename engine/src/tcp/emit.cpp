@@ -116,7 +116,7 @@ QueuedBuffer buffer_at(Context& context, const Flow& flow, uint32_t sequence) {
   frame.head_length = static_cast<uint16_t>(tcp + header.length - frame.head);
   frame.segment_size = 0;
   frame.checksums = Checksums::partial;
-  return write_tcp(tcp, uint32_t{flow.local_port} << 16 | flow.remote_port, header,
+  return write_tcp(tcp, flow.ports(), header,
                    pseudo_header_sum(flow.local, flow.remote, kProtocolTcp, in_ip));
 }
 

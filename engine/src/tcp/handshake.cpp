@@ -76,7 +76,7 @@ void limit_handshake(Context& context, const FlowClass& shared, Flow& flow) {
     timeout =
         ticks_for(kInitialRto *
                   kSynBackoff[std::min<size_t>(flow.retransmissions, std::size(kSynBackoff) - 1)]);
-  context.wheel.arm(flow, TimerKind::retransmit, context.tick, ticks_for(kMinProbe));
+  context.wheel.look_by(flow, context.tick + ticks_for(kMinProbe));
   context.wheel.arm_late(flow, TimerKind::retransmit, context.tick, timeout);
 }
 
@@ -177,8 +177,7 @@ void accept(Context& context, FlowClass& shared, Flow& flow, const RxSegment& sy
   update_fast_path_flag(shared, flow);
 }
 
-Events receive_syn_sent(Context& context, Flow& flow, const RxSegment& segment) {
-  FlowClass& shared = context.class_of(flow);
+Events receive_syn_sent(Context& context, FlowClass& shared, Flow& flow, const RxSegment& segment) {
   CounterBlock& counters = *shared.counters;
   const uint32_t acknowledgment = segment.acknowledgment();
   const bool acknowledged = acknowledgment == flow.snd_max && flow.snd_max != flow.snd_una;

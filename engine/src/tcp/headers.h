@@ -52,7 +52,7 @@ struct TxHeader {
   store_be<uint16_t>(head + 16, static_cast<uint16_t>(kIpv4Length + in_ip));
   store_be<uint32_t>(head + 26, local);
   store_be<uint32_t>(head + 30, remote);
-  return write_tcp(head + kTcp, uint32_t{flow.local_port} << 16 | flow.remote_port, header,
+  return write_tcp(head + kTcp, flow.ports(), header,
                    pseudo_header_sum_v4(local, remote, kProtocolTcp, in_ip));
 }
 

@@ -141,12 +141,11 @@ Events on_fin_acked(Context& context, Flow& flow) {
 
 namespace {
 
-/// `receive` of any segment, but for the flow's fast path flag.
-Events process_segment(Context& context, FlowClass& shared, Flow& flow, const RxSegment& segment) {
+/// A segment for a flow in any state but syn_sent. A function by itself, as the one for syn_sent
+/// needs fewer registers.
+[[gnu::noinline]] Events process_segment(Context& context, FlowClass& shared, Flow& flow,
+                                         const RxSegment& segment) {
   CounterBlock& counters = *shared.counters;
-  ++counters[Counter::tcps_rcvtotal];
-  if (flow.state == FlowState::syn_sent) return receive_syn_sent(context, flow, segment);
-
   const uint32_t window = shared.tunables->receive_buffer;
   const bool timestamps = segment.has_timestamps() && flow.has(kTimestamps);
   // PAWS, RFC 7323 section 5.3.
@@ -379,7 +378,10 @@ Events receive_fast(Context& context, FlowClass& shared, Flow& flow, const RxSeg
 
 Events receive_slow_path(Context& context, FlowClass& shared, Flow& flow,
                          const RxSegment& segment) {
-  const Events events = process_segment(context, shared, flow, segment);
+  ++(*shared.counters)[Counter::tcps_rcvtotal];
+  const Events events = flow.state == FlowState::syn_sent
+                            ? receive_syn_sent(context, shared, flow, segment)
+                            : process_segment(context, shared, flow, segment);
   update_fast_path_flag(shared, flow);
   return events;
 }

@@ -88,7 +88,7 @@ inline void update_window(Flow& flow, uint32_t sequence, uint32_t acknowledgment
 /// Sends SYN or, in syn_received, SYN-ACK, and starts the handshake timer.
 void emit_syn(Context& context, Flow& flow);
 /// Processes a segment in syn_sent.
-Events receive_syn_sent(Context& context, Flow& flow, const RxSegment& segment);
+Events receive_syn_sent(Context& context, FlowClass& shared, Flow& flow, const RxSegment& segment);
 
 // -- output.cpp -----------------------------------------------------------------------------------
 
@@ -117,11 +117,11 @@ inline void update_fast_path_flag(const FlowClass& shared, Flow& flow) {
   const bool opened =
       flow.state >= FlowState::established ||
       (flow.state == FlowState::syn_received && flow.snd_max != flow.snd_una);  // SYN-ACK was sent
-  const bool fast = opened && flow.state < FlowState::time_wait && (flow.flags & kBusy) == 0 &&
-                    flow.extension == Flow::kNone &&
-                    flow.retransmit_purpose != RetransmitPurpose::persist &&
-                    (flow.retransmissions | flow.duplicate_acks | flow.probes) == 0 &&
-                    flow.snd_nxt == flow.snd_max && !shared.only_slow_path;
+  const uint32_t busy = (flow.flags & kBusy) | (flow.extension ^ Flow::kNone) |
+                        flow.retransmissions | flow.duplicate_acks | flow.probes |
+                        (flow.snd_nxt ^ flow.snd_max) | uint32_t{shared.only_slow_path};
+  const bool fast = busy == 0 && opened && flow.state < FlowState::time_wait &&
+                    flow.retransmit_purpose != RetransmitPurpose::persist;
   fast ? flow.set(kFastPath) : flow.clear(kFastPath);
 }
 
