@@ -11,6 +11,7 @@ from stackcost.contracts.collector import Collector
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server, ServerSettings
+from stackcost.contracts.tls import TlsSettings
 from stackcost.contracts.wiring import Port
 from stackcost.host.namespace import spawner
 from stackcost.host.steering import ReceiveWork, Steering, steer_receive
@@ -26,19 +27,25 @@ NO_CLIENTS = 0  # client mask: no port opens connections
 class AstfPeer(Server):
     """An ASTF server that opens no connections, on a server interface without addresses.
 
-    `profile`, `tunables`: those of the load. It must be started before the generator attaches to
-    the load's interface, because the kernel's stack there probes it.
+    `profile`, `tunables`, `tls`: those of the load. It must be started before the generator
+    attaches to the load's interface, because the kernel's stack there probes it.
     """
 
     name = "astf-peer"
     kernel_stack = False
+    takes_tls = True
 
     def __init__(
-        self, endpoint: Endpoint, profile: Path, tunables: Mapping[str, Any] | None = None
+        self,
+        endpoint: Endpoint,
+        profile: Path,
+        tunables: Mapping[str, Any] | None = None,
+        tls: TlsSettings | None = None,
     ):
         self._endpoint = endpoint
         self._profile = profile
         self._tunables = dict(tunables or {})
+        self._tls = tls
         self._generator: Generator | None = None
         self._client: TrexClient | None = None
         self._steering: Steering | None = None
@@ -48,7 +55,7 @@ class AstfPeer(Server):
     @classmethod
     def make(cls, endpoint: Endpoint, settings: ServerSettings) -> Self:
         """The peer of an experiment's load."""
-        return cls(endpoint, settings.profile, settings.tunables)
+        return cls(endpoint, settings.profile, settings.tunables, settings.tls)
 
     @property
     def client(self) -> TrexClient:
@@ -76,8 +83,7 @@ class AstfPeer(Server):
             with self._generator.blamed():
                 self._client.connect()
                 self._client.reset()
-                self._client.load_profile(self._profile, self._tunables)
-                self._client.start(mult=1, duration=-1, client_mask=NO_CLIENTS)
+                self._serve(self._profile, self._tunables)
             if not where.neighbours:
                 self._response_length = self._probe()
             self.check_health()
@@ -110,8 +116,7 @@ class AstfPeer(Server):
     def serve(self, profile: Path, tunables: Mapping[str, Any]) -> None:
         """Serve another profile, with the same response."""
         self.client.stop()
-        self.client.load_profile(profile, dict(tunables))
-        self.client.start(mult=1, client_mask=NO_CLIENTS)
+        self._serve(profile, tunables)
 
     def own_collectors(self) -> list[Collector]:
         """Collectors of the engine's own figures."""
@@ -137,6 +142,7 @@ class AstfPeer(Server):
             "cpus": list(self._endpoint.cpus),
             "profile": str(self._profile),
             "tunables": self._tunables,
+            "tls": self._tls.model_dump(mode="json") if self._tls else None,
             "receive_steering": self._steering.describe() if self._steering else None,
             **(self._generator.describe() if self._generator else {}),
         }
@@ -150,9 +156,15 @@ class AstfPeer(Server):
         self._client = self._generator = self._steering = self._response_length = None
         self._probes = 0
 
+    def _serve(self, profile: Path, tunables: Mapping[str, Any]) -> None:
+        tls = self._tls.parameters() if self._tls else None
+        self.client.load_profile(profile, dict(tunables), tls=tls)
+        self.client.start(mult=1, client_mask=NO_CLIENTS)
+
     def _probe(self) -> int:
         where = self._endpoint
-        response = ask_as_load(self.name, where.address, where.port, self._request())
+        request, tls = self._request(), self._tls is not None
+        response = ask_as_load(self.name, where.address, where.port, request, tls)
         self._probes += 1
         return response.length
 

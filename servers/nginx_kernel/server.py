@@ -27,6 +27,7 @@ START_PATIENCE_S = 10.0
 STOP_PATIENCE_S = 5.0
 SPARE_FILES = 200  # besides connections, nginx opens logs, sockets and served files
 
+BOTH_VERSIONS = "TLSv1.2 TLSv1.3"  # for profiles, whose clients say which they want
 DEFAULT_SETTINGS = ProgramSettings()
 NO_HTTP3 = "the configuration of nginx here does not listen for HTTP/3, though nginx could"
 
@@ -44,11 +45,13 @@ class NginxKernel(Server):
     as headers of the response depend on it.
     `directives`: a tuning's own, by context; they come before those given here.
     `files`: lengths by path, served from a tmpfs, in place of the one body. `tls_port`: where the
-    same is served over TLS; `resumption_port`: there with tickets, too. `http2`: whether both offer
-    HTTP/2.
+    same is served over TLS; `resumption_port`: there with tickets, too. Either may be the port of
+    `endpoint`, which then has TLS alone. `protocols`: versions of TLS, as nginx names them; empty:
+    nginx's own choice, without 1.3 in nginx 1.22. `http2`: whether both offer HTTP/2.
     """
 
     name = "nginx/kernel"
+    takes_tls = True
 
     def __init__(
         self,
@@ -64,6 +67,7 @@ class NginxKernel(Server):
         files: Mapping[str, int] | None = None,
         tls_port: int | None = None,
         resumption_port: int | None = None,
+        protocols: str = "",
         http2: bool = False,
     ):
         self._endpoint = endpoint
@@ -79,6 +83,7 @@ class NginxKernel(Server):
         self._files = dict(files or {})
         self._tickets = {tls_port: "off", resumption_port: "on"}
         self._tickets.pop(None, None)
+        self._protocols = protocols
         self._http2 = http2
         if self._files:
             self._body_bytes = min(self._files.values())
@@ -99,6 +104,7 @@ class NginxKernel(Server):
             files=settings.files,
             tls_port=settings.tls_port,
             resumption_port=settings.resumption_port,
+            protocols=BOTH_VERSIONS if settings.tls else "",
             http2="2" in settings.http_versions,
         )
 
@@ -234,7 +240,8 @@ class NginxKernel(Server):
 
     def _ask(self) -> Response:
         where = self._endpoint
-        response = ask(where.namespace, where.address, where.port, self._request)
+        tls = where.port in self._tickets
+        response = ask(where.namespace, where.address, where.port, self._request, tls)
         self._own_requests += 1
         return response
 
@@ -275,6 +282,7 @@ class NginxKernel(Server):
             directives=self._all_directives(),
             address=self._endpoint.address,
             listeners={self._endpoint.port: ""} | self._tickets,
+            protocols=self._protocols,
             http2=self._http2,
             reuseport=self._reuseport,
             backlog=self._settings.backlog,

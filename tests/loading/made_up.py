@@ -34,7 +34,9 @@ class MadeUpGenerator(RunningGenerator):
     def neighbours(self) -> list[str]:
         return [f"02:00:00:00:00:{self.connections:02x}"]
 
-    def ask_server(self, name: str, address: str, port: int, request: bytes) -> int:
+    def ask_server(
+        self, name: str, address: str, port: int, request: bytes, tls: bool = False
+    ) -> int:
         return len(request)
 
     def begin(self) -> None:
@@ -46,9 +48,15 @@ class MadeUpGenerator(RunningGenerator):
     def steer(self) -> None:
         self.log.append("steer")
 
-    def load_profile(self, path: Path, tunables: Mapping[str, Any], profile: str = "_") -> None:
+    def load_profile(
+        self,
+        path: Path,
+        tunables: Mapping[str, Any],
+        profile: str = "_",
+        tls: Mapping[str, Any] | None = None,
+    ) -> None:
         self._lives()
-        self.log.append(("load", path.name, dict(tunables), profile))
+        self.log.append(("load", path.name, dict(tunables), profile, *([tls] if tls else [])))
 
     def start(self, mult: float, duration: float = -1, profile: str = "_") -> None:
         self._lives()

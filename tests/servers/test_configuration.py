@@ -21,6 +21,7 @@ SETTINGS = {
     "backlog": None,
     "files": {},
     "listeners": {80: ""},
+    "protocols": "",
     "http2": False,
     "directives": {"main": {}, "events": {}, "http": {"sendfile": "on"}},
 }

@@ -2,6 +2,8 @@
 
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import Future
 
@@ -140,3 +142,32 @@ def test_methods_beyond_trex(connected: TrexClient) -> None:
         connected.call("make_coffee", {})
     assert connected.supports("stackcost_get_cpu")
     assert connected.call("stackcost_get_cpu", {})["cores"]
+
+
+WITHOUT_TLS = """
+import os, sys
+from pathlib import Path
+from stackcost.trex.astf_client import AstfClient
+from stackcost.trex.trex_api import open_trex_api
+
+open_trex_api()
+client = AstfClient("127.0.0.1", int(sys.argv[1]), int(sys.argv[2]), 10)
+client.connect()
+client.reset()
+client.load_profile(Path(sys.argv[3]), tls={"version": "1.3"})
+client._methods -= {"stackcost_set_tls"}  # as a TRex answers
+client.load_profile(Path(sys.argv[3]))
+try:
+    client.load_profile(Path(sys.argv[3]), tls={})
+except Exception as error:
+    print(error, flush=True)
+client.disconnect()
+os._exit(0)
+"""
+
+
+def test_tls_on_a_server_without_it_is_refused(engine: Generator) -> None:
+    ports = [str(engine.config.rpc_port), str(engine.config.async_port)]
+    command = [sys.executable, "-c", WITHOUT_TLS, *ports, str(PROFILES / "http_program.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert "this generator has no TLS" in done.stdout, done.stderr

@@ -58,7 +58,7 @@ def _counts_agree(trial: Trial) -> Check:
 
 def _bytes_agree(trial: Trial) -> Check:
     name = "received bytes = completed connections x response length"
-    received = trial.traffic.counter("tcps_rcvbyte")
+    received = trial.traffic.received_bytes
     if trial.response_bytes is None:
         reason = "the response length was not probed"
         return Check(name=name, holds=None, wanted="unknown", seen=str(received), reason=reason)

@@ -191,7 +191,7 @@ def unanswered(seen: Readings) -> Iterator[Finding]:
         )
         yield Finding("on the way", words)
     if connected and not trial.traffic.completed:
-        arrived = trial.traffic.counter("tcps_rcvbyte")
+        arrived = trial.traffic.received_bytes
         words = (
             f"all {connected:,} established connections came to no end; {arrived:,} bytes of "
             "responses arrived"

@@ -15,6 +15,7 @@ from stackcost.contracts.sample import Kind, Metric, Sample
 CPU_METHOD, MEMORY_METHOD = "stackcost_get_cpu", "stackcost_get_memory"
 SCHEDULE_METHOD = "stackcost_get_schedule"
 DROPS_METHOD = "stackcost_get_drops"
+TLS_METHOD = "stackcost_get_tls"
 COUNTER = Metric("trex.counter", "1", Kind.COUNTER, "TRex get_stats() traffic")
 BUSY_TIME = Metric("engine.busy_time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} busy_cycles / tsc_hz")
 WHOLE_TIME = Metric("engine.time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} total_cycles / tsc_hz")

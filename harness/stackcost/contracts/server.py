@@ -13,6 +13,7 @@ from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.http import HttpVersion
 from stackcost.contracts.profile_file import ProfileFile
 from stackcost.contracts.program_settings import HaproxySettings, ProgramSettings
+from stackcost.contracts.tls import TlsSettings
 from stackcost.contracts.tuning import Tier
 from stackcost.contracts.wiring import TO_SERVER, Wiring
 
@@ -32,6 +33,8 @@ class ServerSettings:
     server's own certificate and a full handshake for every connection; None: no TLS.
     `resumption_port`: the same with session tickets, which clients may resume; None: no such port.
     `http_versions`: that the TLS ports offer by ALPN; of 3, UDP's port of the same number.
+    `tls`: of the connections of an ASTF profile; the server then serves the profile's port over TLS
+    alone, and that is `tls_port` or `resumption_port`. None: without TLS.
     `program`, `haproxy`, `dut`: sections of the experiment, which servers and devices read.
     """
 
@@ -45,6 +48,7 @@ class ServerSettings:
     tls_port: int | None = None
     resumption_port: int | None = None
     http_versions: tuple[HttpVersion, ...] = ("1.1",)
+    tls: TlsSettings | None = None
     program: ProgramSettings = field(default_factory=ProgramSettings)
     haproxy: HaproxySettings = field(default_factory=HaproxySettings)
     dut: DutSettings = field(default_factory=DutSettings)
@@ -64,7 +68,8 @@ class Server(ABC):
     frames that it receives; a proxy sends its own. `passes_every_port`: whether it is a device that
     passes connections of every port to a server at the address that clients ask for, as HTTP
     clients need it for TLS. `takes_rules`: whether it is a device whose list
-    of rules has the length `settings.dut.rules`.
+    of rules has the length `settings.dut.rules`. `takes_tls`: whether it serves, or passes on,
+    connections of an ASTF profile with `settings.tls`.
     """
 
     name: ClassVar[str]
@@ -76,6 +81,7 @@ class Server(ABC):
     passes_frames: ClassVar[bool] = True
     passes_every_port: ClassVar[bool] = False
     takes_rules: ClassVar[bool] = False
+    takes_tls: ClassVar[bool] = False
 
     @classmethod
     @abstractmethod

@@ -53,6 +53,7 @@ class Dut(Server):
     wiring: ClassVar[Wiring] = THROUGH_ROUTER
     twin = "dut/wire"
     passes_every_port = True
+    takes_tls = True
     ip_versions: ClassVar[tuple[IpVersion, ...]] = (4, 6)
     behind_at: ClassVar[str] = ""
 

@@ -35,6 +35,7 @@ class Proxy(Dut):
 
     ip_versions = (4,)
     passes_every_port = False
+    takes_tls = False
     passes_frames = False
     behind_at: ClassVar[str] = BEHIND_DUT_ADDRESS
 

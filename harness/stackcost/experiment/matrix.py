@@ -108,6 +108,8 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
         lacking = ""
         if not experiment.server_host:
             lacking = lacks(server, stack, tier_of(tuning), cores, experiment.server_interfaces)
+        if experiment.load.tls and not server_class(server).takes_tls:
+            lacking = lacking or f"{name} does not serve the port of a profile over TLS"
         if experiment.http:
             lacking = lacking or stack_lacks(experiment.http.stack)
         called = on_stack(name, stack)

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from stackcost.contracts.load import FlowState
+from stackcost.contracts.tls import TlsSettings
 from stackcost.experiment.entries import Once, OwnFile
 from stackcost.experiment.section import Rate, Seconds, Section
 
@@ -35,6 +36,10 @@ class LoadPart(Section):
         default=None,
         description="a kind of load of your own, which offers these rates in its own way: its "
         "Python file, relative to this file",
+    )
+    tls: TlsSettings | None = Field(
+        default=None,
+        description="TLS of all connections, those of memory too; without it they are plain TCP",
     )
     settings: dict[str, float] = Field(default={}, description="settings of that kind of load")
 

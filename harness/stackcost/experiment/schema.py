@@ -14,6 +14,7 @@ from stackcost.contracts.http import Certificate
 from stackcost.contracts.program_settings import HaproxySettings, ProgramSettings
 from stackcost.contracts.stack import KERNEL
 from stackcost.contracts.system_names import cores_part, length_part, rules_part, workers_part
+from stackcost.contracts.tls import TlsSettings
 from stackcost.experiment.entries import Once, OwnFile, ServerName, TierName
 from stackcost.experiment.hosts import MOST, Bed, GeneratorPart, HostName, SshHost
 from stackcost.experiment.http_schema import HttpLoad
@@ -241,6 +242,14 @@ class Experiment(Section):
         """Interfaces of the server's host, by the section bed; empty for the bed of one machine."""
         return tuple(self.bed.server.interfaces) if self.bed and self.bed.server else ()
 
+    @property
+    def tls(self) -> TlsSettings | None:
+        """TLS of the connections of profiles, with the key of the certificate; None: without."""
+        asked = self.load.tls
+        if asked is None or asked.certificate:
+            return asked
+        return asked.model_copy(update={"certificate": self.server.certificate})
+
     def offering(self, rates: list[float]) -> "Experiment":
         """The same experiment with these rates instead of shares of a ceiling."""
         load = self.load.model_copy(update={"offered_cps": rates, "offered_shares": []})
@@ -267,6 +276,10 @@ class Experiment(Section):
         profiles = bool(load.offered_cps or load.offered_shares or self.memory.open_flows)
         if profiles == bool(self.http):
             raise ValueError("it needs one kind of load: either profiles (load, memory) or http")
+        if load.tls and self.http:
+            raise ValueError("load.tls: tests of http have tls of their own")
+        if load.tls and load.tls.certificate and self.matrix.certificate:
+            raise ValueError("load.tls.certificate: the matrix varies it; leave one of them out")
         return self
 
     @model_validator(mode="after")

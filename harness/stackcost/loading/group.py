@@ -82,11 +82,19 @@ class GeneratorGroup(Proxy, RunningGenerator, of=RunningGenerator):
         return ANSWERS[name](answers) if name in ANSWERS else None
 
     @override
-    def ask_server(self, name: str, address: str, port: int, request: bytes) -> int:
-        return self._members[0].generator.ask_server(name, address, port, request)
+    def ask_server(
+        self, name: str, address: str, port: int, request: bytes, tls: bool = False
+    ) -> int:
+        return self._members[0].generator.ask_server(name, address, port, request, tls)
 
     @override
-    def load_profile(self, path: Path, tunables: Mapping[str, Any], profile: str = ONLY) -> None:
+    def load_profile(
+        self,
+        path: Path,
+        tunables: Mapping[str, Any],
+        profile: str = ONLY,
+        tls: Mapping[str, Any] | None = None,
+    ) -> None:
         """Each with its own clients, and its part of the flows if their number is limited."""
         flows = divide_flows(int(tunables.get(FLOWS, 0)), self._parts)
 
@@ -94,7 +102,7 @@ class GeneratorGroup(Proxy, RunningGenerator, of=RunningGenerator):
             own = {**tunables, CLIENTS: self._members[at].clients}
             if FLOWS in tunables:
                 own[FLOWS] = flows[at]
-            generator.load_profile(path, own, profile)
+            generator.load_profile(path, own, profile, tls)
 
         self._each(load)
 

@@ -54,12 +54,14 @@ class RunningGenerator:
         """MAC addresses of its interfaces, the clients' first; a device of DPDK is left out."""
         return self._bed.addresses()
 
-    def ask_server(self, name: str, address: str, port: int, request: bytes) -> int:
+    def ask_server(
+        self, name: str, address: str, port: int, request: bytes, tls: bool = False
+    ) -> int:
         """Bytes of the response to a request from a kernel's stack, before `begin`.
 
         `name`: of the server, for messages. StackcostError if the status is not 200.
         """
-        return ask_as_load(name, address, port, request).length
+        return ask_as_load(name, address, port, request, tls).length
 
     @called(limit_s=START_LIMIT_S, in_turn=True)
     def begin(self) -> None:
@@ -90,11 +92,18 @@ class RunningGenerator:
         self._bed.steer()
 
     def load_profile(
-        self, path: ProfileFile, tunables: Mapping[str, Any], profile: str = ONLY
+        self,
+        path: ProfileFile,
+        tunables: Mapping[str, Any],
+        profile: str = ONLY,
+        tls: Mapping[str, Any] | None = None,
     ) -> None:
-        """Load a profile file with these arguments. `profile`: its identifier."""
+        """Load a profile file with these arguments. `profile`: its identifier.
+
+        `tls`: as of `AstfClient`.
+        """
         with self._generator.blamed():
-            self._client.load_profile(path, dict(tunables), profile)
+            self._client.load_profile(path, dict(tunables), profile, tls)
 
     def start(self, mult: float, duration: float = -1, profile: str = ONLY) -> None:
         """Start a loaded profile; returns once it transmits.

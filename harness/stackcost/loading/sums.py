@@ -12,6 +12,7 @@ from stackcost.collect.engine import (
     DROPS_METHOD,
     MEMORY_METHOD,
     SCHEDULE_METHOD,
+    TLS_METHOD,
     UTILIZATION,
 )
 from stackcost.collect.latency import METHOD as LATENCY_METHOD
@@ -68,8 +69,8 @@ def _schedules(names: Sequence[str], answers: Sequence[Any]) -> dict[str, float]
     return _sum(answers)
 
 
-def _latencies(names: Sequence[str], answers: Sequence[Any]) -> dict[str, Any]:
-    """All histograms; their reader adds up those of one template group (HdrHistogram's add)."""
+def _templates(names: Sequence[str], answers: Sequence[Any]) -> dict[str, Any]:
+    """All templates; their reader adds up counts, and histograms of one template group."""
     return {"templates": [each for answer in answers for each in answer["templates"]]}
 
 
@@ -113,7 +114,8 @@ def _utilizations(names: Sequence[str], answers: Sequence[Any]) -> dict[str, Any
 _DROPPED = ("cores", "devices")
 _SUMS: dict[str, Callable[[Sequence[str], Sequence[Any]], Any]] = {
     SCHEDULE_METHOD: _schedules,
-    LATENCY_METHOD: _latencies,
+    LATENCY_METHOD: _templates,
+    TLS_METHOD: _templates,
     CPU_METHOD: _cores,
     DROPS_METHOD: _drops,
     MEMORY_METHOD: _pools,

@@ -41,7 +41,7 @@ class Constant(LoadKind[ProfileSession, ConstantLoad]):
 
     def words(self, load: ConstantLoad) -> str:
         """The rate."""
-        return f"{rate_words(load.rate)} connections/s"
+        return f"{rate_words(load.rate)} connections/s{over_tls(self._part)}"
 
     def prepare(self, session: ProfileSession) -> None:
         """Load the profile on both sides; each trial starts it with another multiplier."""
@@ -98,7 +98,12 @@ def prepare_load(session: ProfileSession) -> None:
     part = session.experiment.load
     tunables = session.tunables()
     session.serving.serve(part.profile, tunables)
-    session.loading.load_profile(part.profile, tunables)
+    session.load_profile(part.profile, tunables)
+
+
+def over_tls(part: LoadPart) -> str:
+    """Behind the words of a load: whether it goes over TLS."""
+    return part.tls.words if part.tls else ""
 
 
 def _difference(after: int | None, before: int | None) -> int | None:

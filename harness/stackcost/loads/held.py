@@ -15,6 +15,7 @@ from stackcost.experiment.matrix import Variant
 from stackcost.experiment.schema import Experiment
 from stackcost.host.patience import patient
 from stackcost.host.waiting import wait_until
+from stackcost.loads.constant import over_tls
 from stackcost.loads.kernel_states import end_time_wait, half_open, time_wait, tracked
 from stackcost.loads.kind import LoadKind
 from stackcost.session.limits import refused_since
@@ -62,6 +63,7 @@ class Holds(LoadKind[ProfileSession, HeldFlows]):
 
     def __init__(self, experiment: Experiment):
         self._part, self._how = experiment.memory, Holding.of(experiment)
+        self._over = over_tls(experiment.load)
 
     def loads(self, variant: Variant) -> list[HeldFlows]:
         """Each number of flows in each state; most states need a server on the kernel's stack."""
@@ -80,7 +82,7 @@ class Holds(LoadKind[ProfileSession, HeldFlows]):
 
     def words(self, load: HeldFlows) -> str:
         """How many flows."""
-        return f"{load.open_flows:,} flows held open"
+        return f"{load.open_flows:,} flows held open{self._over}"
 
     def offer(self, session: ProfileSession, trial: Trial) -> None:
         """A device goes on tracking the closed flows of the trial before, so that is ended."""
@@ -122,7 +124,7 @@ def _hold_generators(session: ProfileSession, trial: Trial, load: HeldFlows, how
     part, count = session.experiment.memory, load.open_flows
     frames, opening_s = count_frames(session), count / part.open_cps
     hold = {"flows": count, "cps": part.open_cps, "hold_seconds": how.flow_s(opening_s)}
-    session.loading.load_profile(part.profile, session.tunables() | hold)
+    session.load_profile(part.profile, session.tunables() | hold)
     began = session.read_edge()
     session.loading.start(mult=1)
     end = time.monotonic() + how.flow_s(opening_s)  # of the first flow
@@ -171,7 +173,9 @@ def _served_now(session: ProfileSession) -> float:
     A flow in the accept queue of a full server is open for the client, but not served.
     """
     client = session.loading.stats()["traffic"]["client"]
-    served = int(client.get("tcps_rcvbyte", 0)) // session.response_bytes
+    tls = session.tls_counts()
+    received = tls.received_bytes if tls else int(client.get("tcps_rcvbyte", 0))
+    served = received // session.response_bytes
     return float(min(int(client.get("m_est_flows", 0)), served))
 
 

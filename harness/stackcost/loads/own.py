@@ -9,7 +9,7 @@ from stackcost.contracts.load import OwnLoad, rate_words
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.matrix import Variant
 from stackcost.experiment.schema import Experiment
-from stackcost.loads.constant import EXTRA_S, OVERHANG_S, prepare_load
+from stackcost.loads.constant import EXTRA_S, OVERHANG_S, over_tls, prepare_load
 from stackcost.loads.kind import LoadKind
 from stackcost.session.profile_session import ProfileSession
 from stackcost.systems.registry import class_in
@@ -39,7 +39,7 @@ class OwnKind(LoadKind[ProfileSession, OwnLoad]):
 
     def words(self, load: OwnLoad) -> str:
         """The name and the mean rate."""
-        return f"{self.name}, {rate_words(load.rate)} connections/s"
+        return f"{self.name}, {rate_words(load.rate)} connections/s{over_tls(self.part)}"
 
     def prepare(self, session: ProfileSession) -> None:
         """Load the profile of the section `load` on both sides."""

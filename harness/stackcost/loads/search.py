@@ -72,7 +72,7 @@ class Steps(LoadKind[ProfileSession, SearchStep]):
             profile = KEEPALIVE_PROFILE
             tunables |= {"requests": REQUESTS_PER_CONNECTION}
         session.serving.serve(profile, tunables)
-        session.loading.load_profile(profile, tunables)
+        session.load_profile(profile, tunables)
 
     def offer(self, session: ProfileSession, trial: Trial) -> None:
         """Offer what the trial's `SearchStep` says, and count what was lost of it."""
@@ -133,7 +133,7 @@ def count(trial: Trial, of: CeilingKind) -> tuple[int, dict[str, int]]:
         }
     each = REQUESTS_PER_CONNECTION
     assert trial.response_bytes, "the response was probed when the session was opened"
-    answered = load.counter("tcps_rcvbyte") // trial.response_bytes
+    answered = load.received_bytes // trial.response_bytes
     unsent = max(0, connections - opened) * each
     return connections * each, {
         "not started by the generator": unsent,

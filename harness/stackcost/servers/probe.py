@@ -3,7 +3,9 @@
 import errno
 import os
 import socket
+import ssl
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,41 +29,50 @@ class Response:
     body: bytes
 
 
-def ask(namespace: str, address: str, port: int, request: bytes) -> Response:
+def ask(namespace: str, address: str, port: int, request: bytes, tls: bool = False) -> Response:
     """Send `request` and read the one response to it, to the end that HTTP gives it.
 
-    StackcostError with address and port if nothing answers, or the answer is not HTTP.
+    `tls`: over TLS, whatever the server's certificate says; its bytes do not count as the
+    response's. StackcostError with address and port if nothing answers, or the answer is not HTTP.
     """
-    return next(ask_each(namespace, address, port, [request]))
+    return next(ask_each(namespace, address, port, [request], tls))
 
 
-def ask_as_load(name: str, address: str, port: int, request: bytes) -> Response:
+def ask_as_load(name: str, address: str, port: int, request: bytes, tls: bool = False) -> Response:
     """The same from the load's namespace, before a generator attaches; for a peer.
 
     `name`: of the server. StackcostError also if the status is not 200.
     """
     with kernel_client(address):
-        response = ask(LOAD_NAMESPACE, address, port, request)
+        response = ask(LOAD_NAMESPACE, address, port, request, tls)
     if response.status != 200:
         raise StackcostError(f"{name} answered {response.status}, not 200")
     return response
 
 
 def ask_each(
-    namespace: str, address: str, port: int, requests: Iterable[bytes]
+    namespace: str, address: str, port: int, requests: Iterable[bytes], tls: bool = False
 ) -> Iterator[Response]:
     """Send requests one after the other on one connection; yields the responses."""
     try:
-        with netns.create_socket(namespace, socket.AF_INET, socket.SOCK_STREAM) as connection:
-            connection.settimeout(patient(TIMEOUT_S))
-            connection.connect((address, port))
-            client = _Client(connection)
-            for request in requests:
-                yield client.ask(request)
+        with netns.create_socket(namespace, socket.AF_INET, socket.SOCK_STREAM) as plain:
+            plain.settimeout(patient(TIMEOUT_S))
+            plain.connect((address, port))
+            with _over_tls(plain) if tls else nullcontext(plain) as connection:
+                client = _Client(connection)
+                for request in requests:
+                    yield client.ask(request)
     except (OSError, ValueError, h11.ProtocolError) as error:
         raise StackcostError(
             f"no HTTP answer from {address}:{port} in {namespace}: {error}"
         ) from error
+
+
+def _over_tls(connection: socket.socket) -> AbstractContextManager[socket.socket]:
+    """The connection after a handshake with a server whose certificate is signed by itself."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context.wrap_socket(connection)
 
 
 def ask_socket(path: Path, request: bytes) -> bytes:

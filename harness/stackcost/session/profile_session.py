@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from stackcost.collect.cpu_account import Detail
-from stackcost.collect.engine import SCHEDULE_METHOD, Engine, engine_time
+from stackcost.collect.engine import SCHEDULE_METHOD, TLS_METHOD, Engine, engine_time
 from stackcost.collect.latency import Latency
 from stackcost.contracts.counts import Schedule
 from stackcost.contracts.load import ProfileTraffic
+from stackcost.contracts.profile_file import ProfileFile
 from stackcost.contracts.server import Server
+from stackcost.contracts.tls import TlsCounts
 from stackcost.experiment.schema import Experiment
 from stackcost.host.waiting import wait_until
 from stackcost.loading.local import RunningGenerator
@@ -47,6 +49,18 @@ class ProfileSession(ServerSession):
         version = self.serving.ip_version
         return tunables_of(self.experiment.workload, self.response_bytes, version)
 
+    def load_profile(self, profile: ProfileFile, tunables: Mapping[str, Any]) -> None:
+        """Load a profile into the generators, with the TLS of the experiment."""
+        tls = self.experiment.tls
+        self.loading.load_profile(profile, tunables, tls=tls.parameters() if tls else None)
+
+    def tls_counts(self) -> TlsCounts | None:
+        """What the clients counted of TLS in this trial so far; None without TLS."""
+        asked = self.experiment.tls
+        if asked is None:
+            return None
+        return TlsCounts.of(asked, self.loading.call(TLS_METHOD, {"profile_id": "_"}))
+
     def end_traffic(self, patience_s: float) -> int:
         """Wait until all flows have ended; abort and count those that have not ended in time.
 
@@ -71,6 +85,7 @@ class ProfileSession(ServerSession):
         if self.loading.supports(SCHEDULE_METHOD):
             told = self.loading.call(SCHEDULE_METHOD, {"profile_id": "_"})
             traffic.schedule = Schedule(**told)
+        traffic.tls = self.tls_counts()
         traffic.generators = self.loading.shares()
 
 
@@ -93,7 +108,13 @@ def open_profile_session(
         length = (
             serving.response_length()
             if request is None
-            else loading.ask_server(serving.name, str(workload.server), workload.port, request)
+            else loading.ask_server(
+                serving.name,
+                str(workload.server),
+                workload.port,
+                request,
+                tls=experiment.tls is not None,
+            )
         )
         progress.say(
             f"{where}: server is healthy, response of {length:,} bytes; starting the generator"

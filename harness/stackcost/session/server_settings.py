@@ -60,7 +60,7 @@ def server_settings(experiment: Experiment, kind: type[Server]) -> ServerSetting
     )
     if http is None:
         return replace(
-            settings,
+            _with_tls(settings, experiment),
             profile=_first_profile(experiment.memory, experiment.load),
             tunables=tunables_of(workload, workload.response_bytes),
         )
@@ -73,6 +73,20 @@ def server_settings(experiment: Experiment, kind: type[Server]) -> ServerSetting
         tls_port=TLS_PORT if http.tls else None,
         resumption_port=RESUMPTION_PORT if http.resumes else None,
         http_versions=tuple(v for v in http.versions if not kind.lacks_version(v)),
+    )
+
+
+def _with_tls(settings: ServerSettings, experiment: Experiment) -> ServerSettings:
+    """The same, with the port of the profile served over TLS, if the load has TLS."""
+    tls, port = experiment.tls, experiment.workload.port
+    if tls is None:
+        return settings
+    return replace(
+        settings,
+        tls=tls,
+        tls_port=None if tls.resumption else port,
+        resumption_port=port if tls.resumption else None,
+        program=settings.program.model_copy(update={"certificate": tls.certificate}),
     )
 
 

@@ -4,6 +4,7 @@ import io
 import json
 import re
 import sys
+from collections.abc import Mapping
 from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from stackcost.remote.proxy import called
 from stackcost.trex.captures import check_captures
 
 ALL_CLIENTS = 0xFFFFFFFF  # the TRex API's default mask
+SET_TLS = "stackcost_set_tls"
 ONLY = "_"  # the TRex API's identifier of a profile that has been given none
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 PLACE = re.compile(r'File "([^"]+)", line (\d+)')
@@ -55,13 +57,24 @@ class AstfClient:
         return profile
 
     def load_profile(
-        self, path: Path, tunables: dict[str, Any] | None = None, profile: str = ONLY
+        self,
+        path: Path,
+        tunables: dict[str, Any] | None = None,
+        profile: str = ONLY,
+        tls: Mapping[str, Any] | None = None,
     ) -> None:
         """Upload a TRex profile file; `tunables` become its arguments, --name value.
 
-        `profile`: its identifier; several profiles can run at the same time.
+        `profile`: its identifier; several profiles can run at the same time. `tls`: parameters of
+        SET_TLS for all its TCP templates; None: without TLS. StackcostError if the server lacks it.
         """
         self._client.load_profile(self._read(path, tunables), pid_input=profile)
+        if tls is not None:
+            if not self.supports(SET_TLS):
+                raise StackcostError(
+                    "this generator has no TLS", "use astf-engine, or leave out load.tls"
+                )
+            self.call(SET_TLS, {"profile_id": profile, **tls})
 
     def start(
         self,

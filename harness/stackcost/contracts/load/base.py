@@ -20,6 +20,7 @@ from stackcost.contracts.counts import (
     StoredPart,
 )
 from stackcost.contracts.http import HttpCounts, HttpSettings
+from stackcost.contracts.tls import TlsCounts
 
 # What is looked for in the trials of a kind; analysis/flags.py has the rule of each.
 Failure = Literal["connections failed", "requests failed", "rate missed", "flows not held"]
@@ -60,6 +61,7 @@ class Load(StoredPart):
     limits: Limits | None = None
     overrun_s: float | None = None
     generators: Sequence[GeneratorShare] = ()
+    tls: TlsCounts | None = None
     latency: Histograms | None = None
     begun: int | None = None
     server_requests: int | None = None
@@ -118,6 +120,11 @@ class Load(StoredPart):
     def completed(self) -> int:
         """Connections (of HTTP clients: requests) that completed."""
         return self.counter("tcps_closed") - sum(map(self.counter, ABORTED))
+
+    @property
+    def received_bytes(self) -> int:
+        """Payload that a profile's clients received; with TLS what was decrypted."""
+        return self.tls.received_bytes if self.tls else self.counter("tcps_rcvbyte")
 
     @property
     def retransmitted(self) -> int:

@@ -1,0 +1,97 @@
+"""TLS of a load's connections: what an experiment asks for, and what the generator counts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from stackcost.contracts.counts import StoredPart
+from stackcost.contracts.http import Certificate
+
+TlsVersion = Literal["1.2", "1.3"]
+
+
+class TlsSettings(BaseModel):
+    """Every connection of the load has TLS. What is left out is the library's choice."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: Annotated[TlsVersion, BeforeValidator(str)] | None = Field(
+        default=None, description="version of TLS; default: both, 1.3 where the server has it"
+    )
+    group: str = Field(
+        default="",
+        max_length=1000,
+        description="groups for the key exchange by OpenSSL's names, the most wanted first, such "
+        'as "X25519:P-256"',
+    )
+    cipher: str = Field(
+        default="",
+        max_length=1000,
+        description="cipher suites by OpenSSL's names, all of one version of TLS",
+    )
+    certificate: Certificate | None = Field(
+        default=None,
+        description="key of the server's certificate; default: server.certificate",
+    )
+    resumption: bool = Field(
+        default=False,
+        description="the server gives session tickets and clients use them; default: every "
+        "handshake is in full",
+    )
+    sni: str = Field(default="", max_length=253, description="server's name that clients send")
+    alpn: str = Field(
+        default="", max_length=255, description='protocol that clients offer, such as "http/1.1"'
+    )
+
+    @property
+    def words(self) -> str:
+        """How connections go, after what they are: " over TLS 1.3"."""
+        return f" over TLS {self.version}" if self.version else " over TLS"
+
+    def parameters(self) -> dict[str, Any]:
+        """The same for the generator's RPC stackcost_set_tls."""
+        given = {name: value for name, value in self if value}
+        if self.certificate:
+            given["certificate"] = self.certificate.upper()
+        return given
+
+
+@dataclass
+class TlsCounts(StoredPart):
+    """What the generator's clients counted of TLS over the whole trial, as RPC stackcost_get_tls
+    has it (docs/rpc-extensions.md).
+
+    `asked`: the settings. Handshakes, `failed`, `ended_in_handshake` and `truncated` in
+    connections; `alerts_...` by OpenSSL's words for them; bytes and records with payload.
+    """
+
+    asked: TlsSettings
+    handshakes_full: int = 0
+    handshakes_resumed: int = 0
+    failed: int = 0
+    ended_in_handshake: int = 0
+    truncated: int = 0
+    alerts_sent: dict[str, int] = field(default_factory=dict)
+    alerts_received: dict[str, int] = field(default_factory=dict)
+    sent_bytes: int = 0
+    sent_records: int = 0
+    received_bytes: int = 0
+    received_records: int = 0
+    lacked_memory: int = 0
+    cut_segments: int = 0
+
+    @classmethod
+    def of(cls, asked: TlsSettings, told: Mapping[str, Any]) -> Self:
+        """The sum over templates. `told`: the answer to the RPC."""
+        whole = cls(asked)
+        for template in told["templates"]:
+            for name, value in template["client"].items():
+                so_far = getattr(whole, name)
+                if isinstance(value, dict):
+                    for alert, number in value.items():
+                        so_far[alert] = so_far.get(alert, 0) + number
+                else:
+                    setattr(whole, name, so_far + value)
+        return whole

@@ -1,0 +1,74 @@
+"""Loads over TLS: the clients of generators on this machine, against nginx and against a peer."""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from stackcost.bed.lock import RunLock
+from stackcost.contracts.load import ConstantLoad, HeldFlows
+from stackcost.contracts.trial import Trial
+from stackcost.experiment.schema import Experiment
+from stackcost.loads.constant import offer_load, prepare_load
+from stackcost.loads.held import Holds
+from stackcost.selfcheck.bed import selfcheck_experiment
+from stackcost.session.profile_session import ProfileSession, open_profile_session
+from stackcost.session.progress import Progress
+from stackcost.systems.registry import server_class
+
+pytestmark = pytest.mark.bed
+RATE, FLOWS = 100.0, 50
+
+
+def with_tls(tls: dict[str, Any], generators: int = 1) -> Experiment:
+    data = selfcheck_experiment(tls=tls).model_dump(mode="json", exclude_unset=True)
+    several = [{"share": 1}] * generators if generators > 1 else []
+    return Experiment.model_validate(data | {"generators": several})
+
+
+@contextmanager
+def opened(server: str, experiment: Experiment, folder: Path) -> Iterator[ProfileSession]:
+    progress = Progress(60, Console(file=io.StringIO()))
+    with (
+        RunLock(),
+        progress,
+        open_profile_session(server_class(server), experiment, folder, "test", progress) as session,
+    ):
+        yield session
+
+
+def load_on(session: ProfileSession) -> ConstantLoad:
+    """A short load; every connection of it got its whole response."""
+    trial = Trial(session.serving.name, 1, 1, ConstantLoad(offered_cps=RATE))
+    prepare_load(session)
+    offer_load(session, trial, session.experiment.load)
+    load = trial.load_of(ConstantLoad)
+    assert load.counter("tcps_connects") == load.counter("tcps_closed") > RATE
+    assert load.tls and load.tls.failed == load.failed == 0 and not load.cut_flows
+    return load
+
+
+def test_two_generators_speak_tls_with_nginx_on_the_port_of_the_load(tmp_path: Path) -> None:
+    experiment = with_tls({"version": 1.3, "certificate": "p-256"}, generators=2)
+    with opened("nginx/kernel", experiment, tmp_path) as session:
+        load = load_on(session)
+        assert load.tls and load.tls.asked.version == "1.3"
+        assert load.tls.handshakes_full == load.counter("tcps_connects") == load.server_requests
+        assert load.tls.received_bytes == load.completed * session.response_bytes
+        hold = Trial("nginx/kernel", 2, 1, HeldFlows(open_flows=FLOWS))
+        Holds(experiment).offer(session, hold)
+        held = hold.load_of(HeldFlows)
+        assert held.held_flows == FLOWS and held.tls and held.tls.handshakes_full == FLOWS
+
+
+@pytest.mark.parametrize("version", ["1.2", "1.3"])
+def test_the_peer_speaks_it_too_and_gives_tickets(tmp_path: Path, version: str) -> None:
+    experiment = with_tls({"version": version, "resumption": True})
+    with opened("astf-peer", experiment, tmp_path) as session:
+        load = load_on(session)
+        assert load.tls and load.tls.handshakes_resumed > 0.9 * load.completed
+        assert load.tls.received_bytes == load.completed * session.response_bytes
