@@ -5,7 +5,7 @@ from typing import Any
 from hdrh.histogram import HdrHistogram
 
 from stackcost.collect.latency import Latency, latency_between, read_latency
-from stackcost.contracts.latency import KINDS
+from stackcost.contracts.latency import KINDS, TLS_HANDSHAKE
 
 
 def encoded(values: list[int]) -> str:
@@ -21,6 +21,7 @@ class Client:
     def __init__(self, *times: list[int], group: str | None = None):
         self.times = list(times)
         self.group = group
+        self.handshakes: list[int] = []
 
     def stats(self) -> dict[str, Any]:
         return {}
@@ -32,7 +33,9 @@ class Client:
         return {
             "unit": "us",
             "templates": [
-                {"group": self.group} | {kind: {"hdr": encoded(times)} for kind in KINDS}
+                {"group": self.group}
+                | {kind: {"hdr": encoded(times)} for kind in KINDS}
+                | {TLS_HANDSHAKE: {"count": len(self.handshakes), "hdr": encoded(self.handshakes)}}
                 for times in self.times
             ],
         }
@@ -66,6 +69,16 @@ def test_templates_of_a_group_are_one() -> None:
     assert stored is not None
     histogram = HdrHistogram.decode(stored["web"]["completion"])
     assert (histogram.get_total_count(), histogram.get_max_value()) == (1, 30)
+
+
+def test_handshakes_are_told_of_connections_with_tls_only() -> None:
+    client = Client([10])
+    before = read_latency(client)
+    assert before and tuple(before[""]) == KINDS
+    client.handshakes = [20, 30]
+    stored = latency_between(before, read_latency(client))
+    assert stored and tuple(stored[""]) == ("connect", TLS_HANDSHAKE, "first_byte", "completion")
+    assert HdrHistogram.decode(stored[""][TLS_HANDSHAKE]).get_max_value() == 30
 
 
 def test_trex_is_unknown_not_zero() -> None:

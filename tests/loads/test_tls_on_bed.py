@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hdrh.histogram import HdrHistogram
 from rich.console import Console
 
 from stackcost.bed.lock import RunLock
+from stackcost.contracts.latency import percentile_us
 from stackcost.contracts.load import ConstantLoad, HeldFlows
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.schema import Experiment
@@ -52,6 +54,11 @@ def load_on(session: ProfileSession) -> ConstantLoad:
     return load
 
 
+def median_us(load: ConstantLoad, kind: str) -> float:
+    assert load.latency
+    return percentile_us(HdrHistogram.decode(load.latency[""][kind]), 50.0) or 0
+
+
 def test_two_generators_speak_tls_with_nginx_on_the_port_of_the_load(tmp_path: Path) -> None:
     experiment = with_tls({"version": 1.3, "certificate": "p-256"}, generators=2)
     with opened("nginx/kernel", experiment, tmp_path) as session:
@@ -59,6 +66,13 @@ def test_two_generators_speak_tls_with_nginx_on_the_port_of_the_load(tmp_path: P
         assert load.tls and load.tls.asked.version == "1.3"
         assert load.tls.handshakes_full == load.counter("tcps_connects") == load.server_requests
         assert load.tls.received_bytes == load.completed * session.response_bytes
+        assert (
+            0
+            < median_us(load, "connect")
+            < median_us(load, "tls_handshake")
+            <= median_us(load, "first_byte")
+            <= median_us(load, "completion")
+        )
         hold = Trial("nginx/kernel", 2, 1, HeldFlows(open_flows=FLOWS))
         Holds(experiment).offer(session, hold)
         held = hold.load_of(HeldFlows)

@@ -18,6 +18,7 @@ from stackcost.contracts.latency import (
     PERCENTILES,
     SIGNIFICANT_FIGURES,
     TAIL,
+    TLS_HANDSHAKE,
     percentile_us,
 )
 from stackcost.contracts.sample import Kind, Metric, Sample
@@ -36,9 +37,12 @@ def read_latency(client: EngineClient, profile: str = PROFILE) -> Histograms | N
         return None
     read: Histograms = {}
     for template in client.call(METHOD, {"profile_id": profile})["templates"]:
-        group = read.setdefault(template["group"] or "", {kind: _empty() for kind in KINDS})
-        for kind in KINDS:
-            group[kind].decode_and_add(template[kind]["hdr"])
+        group = read.setdefault(template["group"] or "", {})
+        first, *others = KINDS
+        # Those of a template without TLS are in the answer too, and empty.
+        tls = [TLS_HANDSHAKE] if template.get(TLS_HANDSHAKE, {}).get("count") else []
+        for kind in (first, *tls, *others):
+            group.setdefault(kind, _empty()).decode_and_add(template[kind]["hdr"])
     return read
 
 

@@ -7,9 +7,9 @@ from pydantic import ConfigDict
 
 Direction = Literal["to servers", "to clients"]
 
-# By template group (empty: none), and by what the times begin and end with ("connect", "first_byte"
-# or "completion" from a connection's intended start; of HTTP clients "request" or "connection"):
-# microseconds as an HdrHistogram in its V2 encoding in base64.
+# By template group (empty: none), and by what the times begin and end with ("connect",
+# "tls_handshake", "first_byte" or "completion" from a connection's intended start; of HTTP clients
+# "request" or "connection"): microseconds as an HdrHistogram in its V2 encoding in base64.
 Histograms: TypeAlias = dict[str, dict[str, str]]
 
 

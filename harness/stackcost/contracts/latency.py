@@ -3,6 +3,7 @@
 from hdrh.histogram import HdrHistogram
 
 KINDS = ("connect", "first_byte", "completion")
+TLS_HANDSHAKE = "tls_handshake"  # between the first two, of connections with TLS
 PERCENTILES = {
     "p50": 50.0,
     "p90": 90.0,

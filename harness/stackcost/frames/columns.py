@@ -92,8 +92,8 @@ LATENCY = {
     "group": Column("", "template group of the profile; empty if it has none"),
     "kind": Column(
         "",
-        'end of the measured time: "connect", "first_byte" or "completion", from the intended '
-        'start by the schedule; for HTTP clients "request" or "connection"',
+        'end of the measured time: "connect", "tls_handshake", "first_byte" or "completion", from '
+        'the intended start by the schedule; for HTTP clients "request" or "connection"',
     ),
     "percentile": Column(
         "", '"p50", "p90", "p99", "p99.9", "p99.99", "p99.999" (of trials with enough) or "max"'

@@ -76,7 +76,8 @@ LATENCY = Figure[Loads](
     unit="us",
     table="latency",
     definition="time from a connection's intended start by the open-loop schedule to the SYN-ACK "
-    "(connect), the first payload (first_byte), and the end of the client's program, with the "
+    "(connect), the end of the TLS handshake (tls_handshake; of connections with TLS), the first "
+    "payload (first_byte), and the end of the client's program, with the "
     "whole response received (completion); of HTTP clients the time of a request or a connection "
     "as they tell it; percentiles of the connections that reached this point in the sustain "
     "window, with the template group before the kind; p99.99 and p99.999 of trials with ten "
