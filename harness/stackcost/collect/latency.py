@@ -49,7 +49,7 @@ def read_latency(client: EngineClient, profile: str = PROFILE) -> Histograms | N
 def between(before: Histograms, after: Histograms) -> Histograms:
     """Times recorded after `before` was read, until `after` was; all, when a new run began."""
     return {
-        group: {kind: _less(kinds[kind], before.get(group, {}).get(kind)) for kind in KINDS}
+        group: {kind: _less(now, before.get(group, {}).get(kind)) for kind, now in kinds.items()}
         for group, kinds in after.items()
     }
 
