@@ -175,6 +175,10 @@ def _of_readings(seen: Readings) -> list[str]:
             f"what is read under load was read until {overrun:.1f} s after its end: what carried "
             "the connections, limits and counters may be those of an idle server"
         )
+    if (tls := trial.traffic.tls) and tls.lacked_memory:
+        found.append(f"the generator's memory for TLS was used up {tls.lacked_memory:,} times")
+    if tls and tls.cut_segments:
+        found.append(f"the generator's port cut {tls.cut_segments:,} segments, which came again")
     if trial.traffic.retransmitted:
         found.append(f"{trial.traffic.retransmitted} segments retransmitted")
     return found + _failed_collectors(trial)
@@ -186,6 +190,8 @@ def _failed_connections(seen: Readings) -> list[str]:
     if load.failed:
         attempted = load.counter("tcps_connattempt")
         found.append(f"{load.failed:,} of {attempted:,} connections failed")
+    if load.tls and load.tls.failures:
+        found.append(load.tls.failures)
     if load.cut_flows:
         found.append(f"{load.cut_flows:,} flows had not ended at the end of the drain")
     return found + _of_limits(seen) + [sign.words for sign in diagnosis(seen)]

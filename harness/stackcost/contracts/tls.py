@@ -82,6 +82,20 @@ class TlsCounts(StoredPart):
     lacked_memory: int = 0
     cut_segments: int = 0
 
+    @property
+    def failures(self) -> str:
+        """How many connections failed, and the alerts of that, in words; empty if none did."""
+        if not self.failed:
+            return ""
+        reasons = [
+            f"alert {alert!r} {way} ({number:,})"
+            for way, alerts in (("sent", self.alerts_sent), ("received", self.alerts_received))
+            for alert, number in alerts.items()
+        ]
+        if self.ended_in_handshake:
+            reasons.append(f"closed by the peer in the handshake ({self.ended_in_handshake:,})")
+        return f"{self.failed:,} connections failed in TLS: {', '.join(reasons)}"
+
     @classmethod
     def of(cls, asked: TlsSettings, told: Mapping[str, Any]) -> Self:
         """The sum over templates. `told`: the answer to the RPC."""

@@ -113,13 +113,20 @@ class Load(StoredPart):
 
     @property
     def failed(self) -> int:
-        """Connections (of HTTP clients: requests) that did not complete."""
-        return sum(map(self.counter, FAILED))
+        """Connections (of HTTP clients: requests) that did not complete.
+
+        One that failed in TLS was established and closed for TCP.
+        """
+        return sum(map(self.counter, FAILED)) + self._failed_in_tls
 
     @property
     def completed(self) -> int:
         """Connections (of HTTP clients: requests) that completed."""
-        return self.counter("tcps_closed") - sum(map(self.counter, ABORTED))
+        return self.counter("tcps_closed") - sum(map(self.counter, ABORTED)) - self._failed_in_tls
+
+    @property
+    def _failed_in_tls(self) -> int:
+        return self.tls.failed if self.tls else 0
 
     @property
     def received_bytes(self) -> int:
