@@ -2,6 +2,7 @@
 
 import os
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,8 @@ import pytest
 from pyroute2 import netns
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.http import P256
+from stackcost.servers.certificate import CERTIFICATE_FILE, KEY_FILE, make_certificate
 from stackcost.servers.probe import ask, ask_each, ask_socket
 
 PLAIN = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
@@ -30,12 +33,15 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def server(*answers: bytes, step: int = 1 << 16) -> Iterator[int]:
+def server(
+    *answers: bytes, step: int = 1 << 16, tls: ssl.SSLContext | None = None
+) -> Iterator[int]:
     """Says one answer to each request, `step` bytes at a time, and closes after the last."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve() -> None:
-            with listener.accept()[0] as connection:
+            plain = listener.accept()[0]
+            with tls.wrap_socket(plain, server_side=True) if tls else plain as connection:
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 for answer in answers:
                     connection.recv(1 << 16)
@@ -56,6 +62,16 @@ def test_every_way_to_bound_a_response_is_read(answer: bytes, status: int, step:
     with server(answer, step=step) as port:
         found = ask("none", "127.0.0.1", port, b"GET / HTTP/1.1\r\n\r\n")
     assert (found.status, found.length, found.body) == (status, len(answer), b"hello")
+
+
+@pytest.mark.parametrize("answer", [PLAIN, UNBOUNDED])
+def test_over_tls_the_response_is_what_was_decrypted(answer: bytes, tmp_path: Path) -> None:
+    make_certificate(tmp_path, "48.0.0.1", P256)  # of another name, and signed by itself
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / CERTIFICATE_FILE, tmp_path / KEY_FILE)
+    with server(answer, tls=context) as port:
+        found = ask("none", "127.0.0.1", port, b"GET / HTTP/1.1\r\n\r\n", tls=True)
+    assert (found.status, found.length, found.body) == (200, len(answer), b"hello")
 
 
 def test_one_connection_has_one_response_after_the_other() -> None:

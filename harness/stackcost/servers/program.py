@@ -153,7 +153,8 @@ class HttpProgram(Server):
     def _ask(self, request: bytes = b"") -> Response:
         """The answer to a request; by default to the load's."""
         where, request = self.endpoint, request or self.settings.request
-        response = ask(where.namespace, where.address, where.port, request)
+        tls = self.settings.tls is not None
+        response = ask(where.namespace, where.address, where.port, request, tls)
         self._own_requests += 1
         return healthy(response, self.name, self.log)
 
