@@ -20,6 +20,7 @@ from stackcost.bed.local import LocalTestbed
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.http import P256, RSA, Certificate
 from stackcost.contracts.placement import Placement
+from stackcost.contracts.program_settings import ProgramSettings
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.waiting import wait_until
 from stackcost.servers.certificate import CERTIFICATE_FILE, KEY_FILE, make_certificate
@@ -54,8 +55,8 @@ def nginx(bed: LocalTestbed, folder: Path, certificate: Certificate) -> Iterator
         response_bytes=LENGTH,
         tls_port=FULL,
         resumption_port=TICKETS,
-        certificate=certificate,
-        directives={"http": {"ssl_protocols": "TLSv1.2 TLSv1.3"}},  # 1.22 has no 1.3 by itself
+        program=ProgramSettings(certificate=certificate),
+        protocols="TLSv1.2 TLSv1.3",
     )
     server.start()
     try:
