@@ -42,7 +42,7 @@ class HAProxy(HttpProgram):
         }
 
     def _configuration(self) -> str:
-        room = self.settings.worker_connections * self.workers
+        room = self.settings.program.worker_connections * self.workers
         return f"""global
     nbthread {self.workers}
     maxconn {room}

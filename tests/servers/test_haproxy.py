@@ -27,7 +27,8 @@ from stackcost.systems.registry import module_of, server_class
 from tests.servers.conftest import started
 
 HAProxyFarm = server_class("haproxy/kernel")
-instances = module_of(SERVERS / "haproxy/server.py").instances
+haproxy = module_of(SERVERS / "haproxy/server.py")
+instances = haproxy.instances
 
 EXPERIMENT = Path(__file__).resolve().parents[2] / "experiments" / "haproxy_cookbook.yaml"
 
@@ -130,9 +131,7 @@ def test_two_processes_share_the_address_and_their_counts_are_added(
     """As on a machine with two NUMA nodes."""
     endpoint = bed.endpoint(tmp_path / "server")
     (cpu,) = endpoint.cpus
-    monkeypatch.setattr(
-        "stackcost.servers.haproxy.server.instances", lambda workers, cpus: [[cpu], [cpu]]
-    )
+    monkeypatch.setattr(haproxy, "instances", lambda workers, cpus: [[cpu], [cpu]])
     request = b"GET /1024.bin HTTP/1.1\r\nHost: farm\r\n\r\n"
     with started(HAProxyFarm(endpoint, settings(workers=2))) as server:
         for _ in range(40):

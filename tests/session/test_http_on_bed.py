@@ -202,7 +202,7 @@ def test_clients_that_hang_after_a_fall_back_are_told_with_it(
         with pytest.raises(StackcostError, match="in time; see its output"):
             trial_of(session)
         fallen = StackCheck("onload-wrk", "kernel", "no stack")
-        monkeypatch.setattr(session.clients_stack, "proof", lambda: fallen)
+        monkeypatch.setattr(session.clients_stack, "stack_check", lambda: fallen)
         told = r"in time; it was carried by the kernel's stack instead of onload-wrk: no stack"
         with pytest.raises(StackcostError, match=told):
             trial_of(session)

@@ -17,6 +17,7 @@ from pyroute2 import IPRoute, netns
 
 from stackcost.collect.network import sockstat
 from stackcost.contracts.errors import StackcostError
+from stackcost.files import IMPORTED_FROM
 from stackcost.host.namespace import execute, run
 from stackcost.host.patience import patient
 from stackcost.host.waiting import wait_until
@@ -43,6 +44,7 @@ sys.stdin.read()
 # Arguments: the first flow and the one after the last.
 CLOSE_FIRST = f"""
 import socket, sys
+sys.path.insert(0, {str(IMPORTED_FROM)!r})
 from stackcost.host.waiting import wait_until
 listener = socket.socket()
 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
