@@ -199,7 +199,7 @@ void grow_window(Context& context, Flow& flow, uint32_t acked);
 /// RFC 7661 section 4.1 (and RFC 9438 section 4.2): a window that was not made use of says nothing
 /// about the path, and does not grow. `flow.snd_una` is still the old one.
 inline bool uses_window(const Flow& flow) {
-  return uint64_t{flow.snd_max - flow.snd_una} * 2 >= flow.cwnd;
+  return (flow.snd_max - flow.snd_una) * 2 >= flow.cwnd;  // less than 2^31 is in flight
 }
 /// A sign of congestion: sets ssthresh, and what the algorithm remembers.
 void reduce_threshold(Context& context, Flow& flow);
