@@ -10,6 +10,8 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from rich.console import Console
 
+from stackcost.analysis.flags import failures_of
+from stackcost.analysis.readings import Readings
 from stackcost.bed.lock import RunLock
 from stackcost.contracts.latency import percentile_us
 from stackcost.contracts.load import ConstantLoad, HeldFlows
@@ -43,11 +45,17 @@ def opened(server: str, experiment: Experiment, folder: Path) -> Iterator[Profil
         yield session
 
 
-def load_on(session: ProfileSession) -> ConstantLoad:
-    """A short load; every connection of it got its whole response."""
+def offered(session: ProfileSession) -> Trial:
+    """A short load."""
     trial = Trial(session.serving.name, 1, 1, ConstantLoad(offered_cps=RATE))
     prepare_load(session)
     offer_load(session, trial, session.experiment.load)
+    return trial
+
+
+def load_on(session: ProfileSession) -> ConstantLoad:
+    """The same; every connection of it got its whole response."""
+    trial = offered(session)
     load = trial.load_of(ConstantLoad)
     assert load.counter("tcps_connects") == load.counter("tcps_closed") > RATE
     assert load.tls and load.tls.failed == load.failed == 0 and not load.cut_flows
@@ -84,5 +92,17 @@ def test_the_peer_speaks_it_too_and_gives_tickets(tmp_path: Path, version: str) 
     experiment = with_tls({"version": version, "resumption": True})
     with opened("astf-peer", experiment, tmp_path) as session:
         load = load_on(session)
-        assert load.tls and load.tls.handshakes_resumed > 0.9 * load.completed
+        assert load.tls and load.tls.handshakes_resumed > load.tls.handshakes_full > 0
         assert load.tls.received_bytes == load.completed * session.response_bytes
+
+
+def test_a_cipher_that_the_server_refuses_fails_every_connection_and_is_the_reason(
+    tmp_path: Path,
+) -> None:
+    experiment = with_tls({"version": "1.3", "cipher": "TLS_AES_128_CCM_SHA256"})
+    with opened("nginx/kernel", experiment, tmp_path) as session:
+        trial = offered(session)
+        load = trial.load
+        assert load.failed == load.counter("tcps_connattempt") > RATE and load.completed == 0
+        (reason,) = (each for each in failures_of(Readings(trial)) if "TLS" in each)
+        assert f"{load.failed} connections failed in TLS: alert 'handshake failure' rec" in reason
