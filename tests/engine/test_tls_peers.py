@@ -49,7 +49,7 @@ def nginx(bed: LocalTestbed, folder: Path, certificate: Certificate) -> Iterator
     folder.mkdir()
     cpus = bed.cpus.server
     stack = Kernel(Placement(HOST, HOST_INTERFACE, cpus, folder, (HOST_ADDRESS, 80)))
-    endpoint = Endpoint(HOST, HOST_INTERFACE, HOST_ADDRESS, 80, cpus, folder, stack)
+    endpoint = Endpoint(HOST, HOST_INTERFACE, cpus, HOST_ADDRESS, 80, folder, stack)
     server = NginxKernel(
         endpoint,
         response_bytes=LENGTH,

@@ -122,7 +122,7 @@ def test_a_look_that_outlasts_the_load_is_told(
 ) -> None:
     late = "what is read under load was read until"
     with session_of(small(), tmp_path) as session:
-        monkeypatch.setattr(session.here.stack, "prove", lambda *_: time.sleep(OUTLASTS_S))
+        monkeypatch.setattr(session.here.stack, "check_stack", lambda *_: time.sleep(OUTLASTS_S))
         for of, load in (("connections", 200.0), ("flows", 50.0)):
             Steps(of).prepare(session)
             flags = flags_of(Readings(one_trial(session, of, load)), (1,))
@@ -147,7 +147,7 @@ def test_each_ceilings_trials_count_what_was_served_and_find_what_was_not(
 
         Steps("flows").prepare(session)
         looks: list[str] = []
-        monkeypatch.setattr(session.here.stack, "prove", lambda when, _: looks.append(when))
+        monkeypatch.setattr(session.here.stack, "check_stack", lambda when, _: looks.append(when))
         held = one_trial(session, "flows", 600)
         assert looks == ["during"], "else no stack but the kernel's is proved to carry it"
         assert (held.load.loss.intended, held.load.loss.lost) == (600, 0)
