@@ -1,0 +1,34 @@
+"""The shipped experiment of loads over TLS, as a user starts it."""
+
+from pathlib import Path
+
+import pytest
+
+from stackcost.contracts.load import ConstantLoad
+from tests.experiment.command import run_folder, start
+
+
+@pytest.mark.long
+@pytest.mark.bed
+def test_both_servers_are_measured_over_tls_and_the_handshake_has_its_time(tmp_path: Path) -> None:
+    arguments = ["run", "experiments/tls_astf.yaml", "--quick", "--results", str(tmp_path)]
+    process = start(arguments)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    folder = run_folder(tmp_path)
+    for trial in folder.trials():
+        if trial.load.counter("tcps_connects") == 0:
+            continue  # memory with no flow
+        tls = trial.load.tls
+        assert tls and tls.asked.version == "1.3" and tls.asked.certificate == "p-256"
+        assert tls.handshakes_full == trial.load.counter("tcps_connects")
+        assert tls.failed == tls.handshakes_resumed == 0
+        if isinstance(trial.load, ConstantLoad):
+            assert tls.received_bytes == trial.load.completed * 1000
+            assert trial.load.server_requests == trial.load.completed
+    levels = [server["levels"][0] for server in folder.summary()["servers"]]
+    assert len(levels) == 2
+    for level in levels:
+        times = level["latency"][""]
+        medians = [times[kind]["p50"]["median"] for kind in ("connect", "tls_handshake")]
+        assert 0 < medians[0] < medians[1], times
