@@ -86,7 +86,7 @@ def open_flows(client: TrexClient, port: int, length: int, **tls: Any) -> dict[s
     return told
 
 
-@pytest.mark.parametrize("certificate", [P256, RSA])
+@pytest.mark.parametrize("certificate", [P256, pytest.param(RSA, marks=pytest.mark.long)])
 def test_every_flow_against_nginx_is_whole(
     bed: LocalTestbed, tmp_path: Path, certificate: Certificate
 ) -> None:
@@ -104,6 +104,7 @@ def test_every_flow_against_nginx_is_whole(
             assert told["handshakes_resumed"] > 10 * told["handshakes_full"]
 
 
+@pytest.mark.long
 def test_openssl_as_the_server_asks_for_another_group(bed: LocalTestbed, tmp_path: Path) -> None:
     make_certificate(tmp_path, HOST_ADDRESS, P256)
     # It reads no request before it answers, so the length is that of its page of what it knows.
@@ -176,6 +177,7 @@ def test_curl_and_openssl_as_clients_get_whole_responses(bed: LocalTestbed, tmp_
             client.stop()
 
 
+@pytest.mark.long
 def test_a_client_that_does_not_trust_the_certificate_says_so(
     bed: LocalTestbed, tmp_path: Path
 ) -> None:

@@ -73,6 +73,7 @@ def test_settings_need_a_kind_of_ones_own(bursts: Path) -> None:
         load_experiment(bursts)
 
 
+@pytest.mark.long
 @pytest.mark.bed
 def test_a_run_offers_it_and_judges_it_by_its_own_rules(bursts: Path, tmp_path: Path) -> None:
     process = start(

@@ -87,7 +87,7 @@ def test_two_generators_speak_tls_with_nginx_on_the_port_of_the_load(tmp_path: P
         assert held.held_flows == FLOWS and held.tls and held.tls.handshakes_full == FLOWS
 
 
-@pytest.mark.parametrize("version", ["1.2", "1.3"])
+@pytest.mark.parametrize("version", [pytest.param("1.2", marks=pytest.mark.long), "1.3"])
 def test_the_peer_speaks_it_too_and_gives_tickets(tmp_path: Path, version: str) -> None:
     experiment = with_tls({"version": version, "resumption": True})
     with opened("astf-peer", experiment, tmp_path) as session:
