@@ -23,14 +23,15 @@ FILTERED = f"{RECEIVES};process_backlog;ip_rcv;nf_hook_slow;nft_do_chain"
 PEER_SENDS = f"{CALL};__x64_sys_sendto;xsk_sendmsg;__dev_direct_xmit;veth_xmit"
 
 
-def trials(rounds: int = 3) -> list[Trial]:
+def trials(rounds: int = 3, offered: float = 1000, busy: float = 40.0) -> list[Trial]:
     """A connection costs 100 us on nginx, and 40 us on a peer."""
     found: list[Trial] = []
     for number in range(1, rounds + 1):
-        nginx = load_trial("nginx/kernel", len(found) + 1, number)
+        completed = round(10 * offered)
+        nginx = load_trial("nginx/kernel", len(found) + 1, number, offered, completed=completed)
         found.append(sampled(nginx, KNOWN | {("NET_RX", FILTERED): 4}))
-        costs = {"busy": 40.0, "sending": 30.0}
-        peer = load_trial("astf-peer", len(found) + 1, number, microseconds=costs)
+        costs = {"busy": busy, "sending": 30.0}
+        peer = load_trial("astf-peer", len(found) + 1, number, offered, costs, completed)
         sampled(peer, {("user", "astf-engine;advance"): 900, ("system", PEER_SENDS): 300})
         of = {"role": "peer", "process": "7", "kind": "user"}
         peer.samples += counter("process.cpu_time", 1, of)
@@ -48,6 +49,15 @@ def test_the_sentence_says_what_the_difference_is_made_of(made: Summary) -> None
     assert told.startswith("Of the 60.0 us between nginx/kernel and astf-peer, ")
     assert "30.6 are netfilter" in told and "30 are copying" in told
     assert "astf-peer takes more in others: 30.0 of the device" in told
+
+
+def test_the_sentence_is_of_the_load_of_its_factor() -> None:
+    """A load may be the end of another one's text: "100" of "2,100 connections/s"."""
+    loads = [*trials(offered=100, busy=80.0), *trials(offered=2100)]
+    found = summarise(loads, CONTEXT)
+    assert found.factors[0].at.startswith("2,100 connections/s")
+    (told,) = why_sentences(found)
+    assert told.startswith("Of the 60.0 us between nginx/kernel and astf-peer, ")
 
 
 def test_a_difference_that_the_samples_leave_open_is_not_ranked() -> None:

@@ -17,7 +17,7 @@ from stackcost.analysis.spread import Spread
 from stackcost.contracts.dut_settings import BehindOn
 from stackcost.contracts.http import HttpSettings
 from stackcost.contracts.latency import PERCENTILES
-from stackcost.contracts.load import ESTABLISHED, rate_words
+from stackcost.contracts.load import ESTABLISHED, load_words, rate_words
 from stackcost.contracts.tuning import Change
 
 FORMAT = "stackcost-summary/2"
@@ -109,11 +109,8 @@ class Level(Figures):
 
     @property
     def load(self) -> str:
-        """The load as text, the same in every table: "4,000", "rps-1k", "rates at 4,000"."""
-        rate = rate_words(self.offered_cps)
-        if not self.test:
-            return rate
-        return f"{self.test} at {rate}" if self.offered_cps else self.test
+        """The load as text."""
+        return load_words(self.test, self.offered_cps)
 
     @property
     def latency(self) -> dict[str, dict[str, dict[str, Spread]]]:
@@ -187,6 +184,10 @@ class Factor(Part):
     with_kernel: Spread = Spread(unit="1", reason="only polling peers have such bounds")
     without_sending: Spread = Spread(unit="1", reason="only part of polling peers' CPU time")
     comparison: Comparison | None = None
+
+    def is_at(self, rate: float) -> bool:
+        """Whether its CPU costs are those at this rate, connections/s."""
+        return self.at.startswith(f"{rate_words(rate)} connections/s")
 
 
 class TrialRow(Part):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from stackcost.analysis.summary import Factor
-from stackcost.contracts.load import rate_words
+from stackcost.contracts.load import load_words
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.plots.flame import Drawing, differential_flame, flame
 from stackcost.report.sampled import Folded, SampledLoad, folded_stacks
@@ -27,7 +27,7 @@ def _of_run(found: Mapping[SampledLoad, Folded], factors: Sequence[Factor]) -> I
             stacks
             for name in (factor.above, factor.below)
             for load, stacks in found.items()
-            if load.system == name and not load.test and _words(load) in factor.at
+            if load.system == name and not load.test and factor.is_at(load.offered_cps)
         ]
         if factor.name == "cpu" and len(sides) == 2:
             yield differential_flame(
@@ -38,11 +38,5 @@ def _of_run(found: Mapping[SampledLoad, Folded], factors: Sequence[Factor]) -> I
             )
     for load, stacks in found.items():
         total = number(sum(stacks.values()))
-        yield flame(f"{load.system} at {_words(load)}: {total} us per connection", stacks)
-
-
-def _words(load: SampledLoad) -> str:
-    rate = rate_words(load.offered_cps)
-    if not load.test:
-        return rate
-    return f"{load.test} at {rate}" if load.offered_cps else load.test
+        at = load_words(load.test, load.offered_cps)
+        yield flame(f"{load.system} at {at}: {total} us per connection", stacks)

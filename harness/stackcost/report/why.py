@@ -105,7 +105,10 @@ def differences(above: Level, below: Level) -> list[Difference]:
 
 def _sentence(summary: Summary, found: Factor) -> str:
     levels = [
-        next((each for each in server.levels if each.load in found.at), None)
+        next(
+            (each for each in server.levels if not each.test and found.is_at(each.offered_cps)),
+            None,
+        )
         for name in (found.above, found.below)
         for server in summary.servers
         if server.name == name

@@ -35,6 +35,7 @@ __all__ = [
     "ProfileTraffic",
     "SearchStep",
     "Stored",
+    "load_words",
     "rate_words",
 ]
 
@@ -48,3 +49,13 @@ Stored: TypeAlias = Annotated[
 def rate_words(rate: float) -> str:
     """An offered rate as text. Two digits of a small one: 0.01/s, which is idle, is not 0."""
     return f"{rate:,.0f}" if rate >= 10 or rate == int(rate) else f"{rate:.2g}"
+
+
+def load_words(test: str, rate: float) -> str:
+    """A load as text, the same in every table: "4,000", "rps-1k", "rates at 4,000".
+
+    `test`: of HTTP clients; else empty. `rate`: offered; 0 of a closed loop.
+    """
+    if not test:
+        return rate_words(rate)
+    return f"{test} at {rate_words(rate)}" if rate else test
