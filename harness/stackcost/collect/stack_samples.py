@@ -84,6 +84,7 @@ class StackSamples(Collector):
         self._counts = Counter[tuple[tuple[str, str], ...]]()
         self._kernel = Names([], [], [])
         self._mapped: dict[int, list[Mapped]] = {}
+        self._named: dict[bytes, str] = {}  # stacks of the kernel: the same come again and again
 
     def start(self) -> None:
         """Compile, load, and let the clocks run."""
@@ -138,9 +139,11 @@ class StackSamples(Collector):
                 fcntl.ioctl(clock, SET_PERIOD, struct.pack("Q", period[cpu]))
 
     def _labels(self, key: StackKey) -> tuple[tuple[str, str], ...]:
-        addresses = [address for address in key.addresses if address]
         kind = "user" if key.user else SOFTIRQS[key.softirq - 1] if key.softirq else "system"
-        stack = self._of_program(key.process, addresses) if key.user else self._of_kernel(addresses)
+        if key.user:
+            stack = self._of_program(key.process, key.addresses[0])
+        else:
+            stack = self._of_kernel(key)
         return (
             ("cpu", str(key.cpu)),
             ("kind", kind),
@@ -149,21 +152,23 @@ class StackSamples(Collector):
             ("stack", stack),
         )
 
-    def _of_kernel(self, addresses: list[int]) -> str:
+    def _of_kernel(self, key: StackKey) -> str:
         """All but the innermost are where a call returns to, which may be the next function."""
-        names = [
-            self._kernel.at(address - (place > 0)).partition(".")[0] or UNNAMED
-            for place, address in enumerate(addresses)
-        ]
-        return ";".join(reversed(names)) or UNNAMED
+        found = bytes(key.addresses)
+        if found not in self._named:
+            names = [
+                self._kernel.at(address - (place > 0)).partition(".")[0] or UNNAMED
+                for place, address in enumerate(filter(None, key.addresses))
+            ]
+            self._named[found] = ";".join(reversed(names)) or UNNAMED
+        return self._named[found]
 
-    def _of_program(self, process: int, addresses: list[int]) -> str:
+    def _of_program(self, process: int, address: int) -> str:
         """Its maps are read again when an address is in none of them, as after exec(2)."""
-        for address in addresses[:1]:
-            for _ in range(2):
-                for mapped in self._mapped.get(process, []):
-                    if mapped.start <= address < mapped.end:
-                        name = mapped.path.rpartition("/")[2]
-                        return f"{name};{program_function(process, mapped, address)}"
-                self._mapped[process] = mapped_files(process)
+        for _ in range(2 if address else 0):
+            for mapped in self._mapped.get(process, []):
+                if mapped.start <= address < mapped.end:
+                    name = mapped.path.rpartition("/")[2]
+                    return f"{name};{program_function(process, mapped, address)}"
+            self._mapped[process] = mapped_files(process)
         return UNNAMED

@@ -81,6 +81,21 @@ class KindOfTime(NamedTuple):
     us: float
     samples: list[Stack]
 
+    @property
+    def times(self) -> float:
+        """How many samples it has."""
+        return sum(each.times for each in self.samples)
+
+    @property
+    def whole(self) -> str:
+        """Of a kind that is not divided the file in which it was found most often; else empty."""
+        if self.kind not in OF_PEERS or not self.samples:
+            return ""
+        files = Counter[str]()
+        for each in self.samples:
+            files[each.stack.partition(";")[0]] += int(each.times)
+        return files.most_common(1)[0][0]
+
 
 def division(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Division | None:
     """None where the stacks or the cost of the server's side are not known."""
@@ -140,39 +155,31 @@ def _division(seen: Readings, cpus: Collection[int], phase: str) -> Division | N
         return None
     unmatched: dict[str, float] = defaultdict(float)
     parts, counted = interrupts(seen, cpus, phase), 0.0
-    for kind, us, samples in kinds:
-        whole = sum(each.times for each in samples)
-        counted += whole
-        if kind in OF_PEERS and samples:
-            parts.append(Part(kind, USER, _of_file(file_of(samples)), us, 0.0, 0.0))
+    for found in kinds:
+        kind, us, times = found.kind, found.us, found.times
+        counted += times
+        if file := found.whole:
+            parts.append(Part(kind, USER, _of_file(file), us, 0.0, 0.0))
             continue
-        if not samples:
+        if not found.samples:
             parts.append(Part(kind, NOT_SAMPLED, UNMATCHED, us, us, 0.0))
             unmatched[NOT_SAMPLED] += us
         sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
-        for each in samples:
+        for each in found.samples:
             category, behalf, off = _about(each)
             sums[behalf, category][0] += each.times
             sums[behalf, category][1] += each.times * off
             if category == UNMATCHED:
-                unmatched[each.stack.rpartition(";")[2]] += us * each.times / whole
+                unmatched[each.stack.rpartition(";")[2]] += us * each.times / times
         for (behalf, category), (count, off_count) in sums.items():
-            share = count / whole
-            error = us * sqrt(share * (1 - share) / whole)
-            parts.append(Part(kind, behalf, category, us * share, error, us * off_count / whole))
+            share = count / times
+            error = us * sqrt(share * (1 - share) / times)
+            parts.append(Part(kind, behalf, category, us * share, error, us * off_count / times))
     total = sum(part.us for part in parts) or 1.0
     named = sorted(
         ((name, us / total) for name, us in unmatched.items()), key=lambda each: -each[1]
     )
     return Division(parts, int(counted), sum(share for _, share in named), named[:NAMED])
-
-
-def file_of(samples: Collection[Stack]) -> str:
-    """The file in which user mode was found most often."""
-    files = Counter[str]()
-    for each in samples:
-        files[each.stack.partition(";")[0]] += int(each.times)
-    return files.most_common(1)[0][0]
 
 
 def _times(seen: Readings, cpus: Collection[int], phase: str) -> dict[str, float]:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection
 
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.why.division import OF_PEERS, file_of, interrupts, kinds_of
+from stackcost.analysis.why.division import interrupts, kinds_of
 
 
 def weighted(seen: Readings, cpus: Collection[int]) -> dict[str, float]:
@@ -14,15 +14,15 @@ def weighted(seen: Readings, cpus: Collection[int]) -> dict[str, float]:
     one stack each. Empty where the cost or the stacks are not known.
     """
     found: dict[str, float] = defaultdict(float)
-    for kind, us, samples in kinds_of(seen, cpus):
-        if kind in OF_PEERS and samples:
-            found[f"{kind};{file_of(samples)}"] += us
+    for of in kinds_of(seen, cpus):
+        if file := of.whole:
+            found[f"{of.kind};{file}"] += of.us
             continue
-        whole = sum(each.times for each in samples)
-        if not whole:
-            found[kind] += us
-        for each in samples:
-            found[f"{kind};{each.stack}"] += us * each.times / whole
+        times = of.times
+        if not times:
+            found[of.kind] += of.us
+        for each in of.samples:
+            found[f"{of.kind};{each.stack}"] += of.us * each.times / times
     if found:
         for part in interrupts(seen, cpus):
             found[f"irq;{part.behalf};{part.category}"] += part.us
