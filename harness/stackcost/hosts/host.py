@@ -57,6 +57,10 @@ class Host:
         result = self._within(answer, call.method.__name__, how_of(call.method).limit_s)
         return decode_result(call.method, result)
 
+    def carry_out(self, call: Call) -> Any:
+        """Send a call, and return its result."""
+        return self.wait(call, self.ask(call))
+
     def close(self) -> None:
         """End the agent's input: it undoes what is left, and ends."""
         self._connection.close()
@@ -97,7 +101,7 @@ class _Remote(Proxy):
 
     @override
     def handle(self, call: Call) -> Any:
-        return self._host.wait(call, self._host.ask(call))
+        return self._host.carry_out(call)
 
 
 @contextmanager

@@ -44,7 +44,7 @@ class RemoteServer(Proxy, RunningServer, of=RunningServer):
 
     @override
     def handle(self, call: Call) -> Any:
-        return self._remote.wait(call, self._remote.ask(call))
+        return self._remote.carry_out(call)
 
     @contextmanager
     @override

@@ -37,7 +37,7 @@ class Constant(LoadKind[ProfileSession, ConstantLoad]):
 
     def seconds(self, load: ConstantLoad) -> float:
         """The drain ends early as a rule."""
-        return self._part.warm_up_s + self._part.sustain_s + OVERHANG_S + EXTRA_S
+        return load_s(self._part)
 
     def words(self, load: ConstantLoad) -> str:
         """The rate."""
@@ -91,6 +91,11 @@ def _begun(session: ProfileSession) -> int:
     has between two connections, so this is read right beside the times of connections.
     """
     return int(session.loading.stats()["traffic"]["client"].get("tcps_connattempt", 0))
+
+
+def load_s(part: LoadPart) -> float:
+    """About how long a trial takes whose windows are those of the section `load`."""
+    return part.warm_up_s + part.sustain_s + OVERHANG_S + EXTRA_S
 
 
 def prepare_load(session: ProfileSession) -> None:

@@ -244,9 +244,7 @@ def _sustain(
     session.progress.pause(max(0.0, first + sustain_s - time.monotonic()))
     last = session.read_edge()
     load.answered = _answered(session, http.test(load.test))
-    session.clients_stack.check_stack(
-        "after", processes
-    )  # while they live: their stacks end with them
+    session.clients_stack.check_stack("after", processes)  # a stack ends with its client
     load.carrier = session.clients_stack.stack_check()
     load.limits = session.serving.limits(_port(session, http.test(load.test)))
     load.ended_early = not clients.all_run()

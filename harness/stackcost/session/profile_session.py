@@ -21,6 +21,7 @@ from stackcost.session.progress import Progress
 from stackcost.session.server_session import ServerSession
 from stackcost.session.server_settings import tunables_of
 from stackcost.session.sides import server_and_generator
+from stackcost.trex.astf_client import ONLY
 
 POLL_S = 0.1
 SETUP_S = 6.0  # until the first trial, on a machine of two cores; for the display of the time left
@@ -59,7 +60,7 @@ class ProfileSession(ServerSession):
         asked = self.experiment.tls
         if asked is None:
             return None
-        return TlsCounts.of(asked, self.loading.call(TLS_METHOD, {"profile_id": "_"}))
+        return TlsCounts.of(asked, self.loading.call(TLS_METHOD, {"profile_id": ONLY}))
 
     def end_traffic(self, patience_s: float) -> int:
         """Wait until all flows have ended; abort and count those that have not ended in time.
@@ -83,7 +84,7 @@ class ProfileSession(ServerSession):
         """Fill in the generator's counters of this trial, and how it kept its schedule."""
         traffic.client = _numbers(self.loading.stats()["traffic"]["client"])
         if self.loading.supports(SCHEDULE_METHOD):
-            told = self.loading.call(SCHEDULE_METHOD, {"profile_id": "_"})
+            told = self.loading.call(SCHEDULE_METHOD, {"profile_id": ONLY})
             traffic.schedule = Schedule(**told)
         traffic.tls = self.tls_counts()
         traffic.generators = self.loading.shares()
