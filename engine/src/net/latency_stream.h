@@ -54,7 +54,7 @@ class LatencyStream {
   void stop();
   void set_interval(Nanoseconds interval, Nanoseconds now);
 
-  /// Processes a frame when it is of the stream, be it damaged; false: it is not.
+  /// Processes a frame of the stream, also a damaged one. False: it is of no stream.
   bool receive(const RxSegment& segment, Nanoseconds now);
   void advance(Nanoseconds now);
   Nanoseconds next_deadline() const { return next_; }

@@ -209,7 +209,7 @@ bool has_right_checksums(const RxSegment& segment) {
 }
 
 void complete_checksums(Frame& frame) {
-  // Those yet to be completed are nobody's to doubt.
+  // Checksums that are not complete yet cannot be verified.
   if (frame.checksums == Checksums::partial) frame.checksums = Checksums::trusted;
   const RxSegment segment = parse(frame);
   frame.checksums = Checksums::in_frame;

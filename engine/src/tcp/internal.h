@@ -106,8 +106,7 @@ inline uint32_t queued_end(const Flow& flow) {
   return flow.snd_end + (flow.has(kFinQueued) ? 1 : 0);
 }
 
-// -- the fast path
-// ---------------------------------------------------------------------------------
+// -- the fast path -------------------------------------------------------------------------------
 
 /// Whether the next segment of `flow` may take the fast path (takes_fast_path), recomputed: here
 /// alone, after all that the slow path did to the flow. The fast path leaves it as it is, until the
@@ -125,8 +124,7 @@ inline void update_fast_path_flag(const FlowClass& shared, Flow& flow) {
   fast ? flow.set(kFastPath) : flow.clear(kFastPath);
 }
 
-// -- timing.cpp: round-trip time and timers
-// ---------------------------------------------------------
+// -- timing.cpp: round-trip time and timers ------------------------------------------------------
 
 /// RFC 6298 (2.3) to (2.5) with back-off (5.5).
 Nanoseconds retransmission_timeout(const Flow& flow);
@@ -268,8 +266,7 @@ bool expire_probe(Context& context, Flow& flow);
 /// An ACK, already processed, while a probe is out; `advanced`: it acknowledged new data.
 void on_ack_while_probing(Context& context, Flow& flow, const RxSegment& segment, bool advanced);
 
-// -- reassembly.cpp
-// --------------------------------------------------------------------------------
+// -- reassembly.cpp ------------------------------------------------------------------------------
 
 /// Payload [sequence, sequence + length), not wholly old, arrived. Returns the bytes now in order.
 uint32_t reassemble(Context& context, Flow& flow, uint32_t sequence, uint32_t length);
