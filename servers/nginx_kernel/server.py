@@ -23,7 +23,6 @@ from stackcost.servers.probe import Response, ask, ensure_port_free, fit_body
 from .configuration import Directives, render
 
 DEFAULT_REQUEST = b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\n\r\n"
-START_PATIENCE_S = 10.0
 STOP_PATIENCE_S = 5.0
 SPARE_FILES = 200  # besides connections, nginx opens logs, sockets and served files
 

@@ -31,11 +31,6 @@ class Difference(NamedTuple):
         return one_sign and abs(self.more.median) > SURE * self.error
 
 
-def has_why(summary: Summary) -> bool:
-    """Whether any system's cost is divided."""
-    return any(_known(level) for server in summary.servers for level in server.levels)
-
-
 def why_sentences(summary: Summary) -> list[str]:
     """For each CPU factor what the difference is made of, or why that is not known."""
     return [
