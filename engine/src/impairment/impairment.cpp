@@ -1,5 +1,7 @@
 #include "impairment/impairment.h"
 
+#include <algorithm>
+
 #include "net/checksum.h"
 #include "net/ethernet.h"
 #include "net/rx_segment.h"
@@ -56,13 +58,14 @@ bool corrupt_bit(Frame& frame, Random& random) {
 
 bool ImpairmentSettings::idle() const {
   return loss == 0 && duplication == 0 && reordering == 0 && congestion == 0 && corruption == 0 &&
-         delay == 0 && jitter == 0;
+         delay == 0 && jitter == 0 && rate == 0;
 }
 
 ImpairmentCounts& ImpairmentCounts::operator+=(const ImpairmentCounts& other) {
   frames += other.frames;
   lost += other.lost;
   no_room += other.no_room;
+  queue_full += other.queue_full;
   delayed += other.delayed;
   reordered += other.reordered;
   duplicated += other.duplicated;
@@ -78,6 +81,7 @@ Impairment::Impairment(const ImpairmentSettings& settings, size_t line_bytes)
 
 void Impairment::set(const ImpairmentSettings& settings) {
   settings_ = settings;
+  free_ = 0;
   random_ = Random(scattered(settings.seed));
 }
 
@@ -87,9 +91,13 @@ bool Impairment::pass(const Frame& frame, Nanoseconds now) {
     ++counts_.lost;
     return false;
   }
+  if (settings_.rate != 0 && !queue(frame.length(), now)) {
+    ++counts_.queue_full;
+    return false;
+  }
   const bool mark = chance(settings_.congestion);
   const bool corrupt = chance(settings_.corruption);
-  Nanoseconds due = now + settings_.delay;
+  Nanoseconds due = std::max(now, settings_.rate != 0 ? free_ : now) + settings_.delay;
   if (settings_.jitter != 0)
     due += static_cast<Nanoseconds>(random_.between(0, static_cast<uint64_t>(settings_.jitter)));
   if (chance(settings_.reordering)) {
@@ -106,6 +114,15 @@ bool Impairment::pass(const Frame& frame, Nanoseconds now) {
     keep(frame, due, mark, false);
   }
   return as_it_is;
+}
+
+/// Lets a frame pass when those before it have. False: they are too many.
+bool Impairment::queue(size_t bytes, Nanoseconds now) {
+  const Nanoseconds begin = std::max(now, free_);
+  if (begin - now > ImpairmentSettings::kLongestQueue) return false;
+  free_ =
+      begin + static_cast<Nanoseconds>(static_cast<double>(bytes * 8 * kSecond) / settings_.rate);
+  return true;
 }
 
 void Impairment::keep(const Frame& frame, Nanoseconds due, bool mark, bool corrupt) {

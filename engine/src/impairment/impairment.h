@@ -1,6 +1,6 @@
 #pragma once
 // A network that is not perfect, in front of a port: it loses frames, delays, reorders, doubles,
-// marks and damages them, by chance and seeded.
+// marks and damages them, by chance and seeded, and carries so many bits a second.
 
 #include <cstdint>
 
@@ -22,7 +22,11 @@ struct ImpairmentSettings {
   Nanoseconds delay = 0;
   Nanoseconds jitter = 0;  ///< beside the delay, each frame waits a uniform time from 0 to this
   Nanoseconds held = 300 * kMicrosecond;
+  double rate = 0;  ///< bits of frames a second, before the delay; 0: as many as come
   uint64_t seed = 1;
+
+  /// A frame that would wait longer for the rate finds the queue full and is lost.
+  static constexpr Nanoseconds kLongestQueue = 100 * kMillisecond;
 
   /// Whether frames pass untouched.
   bool idle() const;
@@ -32,7 +36,8 @@ struct ImpairmentSettings {
 struct ImpairmentCounts {
   uint64_t frames = 0;  ///< all that came, impaired or not
   uint64_t lost = 0;
-  uint64_t no_room = 0;  ///< lost because the delay line was full
+  uint64_t no_room = 0;     ///< lost because the delay line was full
+  uint64_t queue_full = 0;  ///< lost because too many waited for the rate
   uint64_t delayed = 0;
   uint64_t reordered = 0;
   uint64_t duplicated = 0;
@@ -63,12 +68,14 @@ class Impairment {
   const ImpairmentCounts& counts() const { return counts_; }
 
  private:
+  bool queue(size_t bytes, Nanoseconds now);
   bool chance(double probability) { return probability > 0 && random_.chance(probability); }
   void keep(const Frame& frame, Nanoseconds due, bool mark, bool corrupt);
 
   ImpairmentSettings settings_;
   ImpairmentCounts counts_;
   Random random_;
+  Nanoseconds free_ = 0;  ///< when the last frame that waits for the rate will have passed
   DelayLine line_;
 };
 

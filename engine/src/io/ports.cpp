@@ -93,13 +93,14 @@ void EnginePorts::set_promiscuous(uint32_t port, bool enabled) {
 }
 
 void EnginePorts::impair(uint32_t port, Direction direction, const ImpairmentSettings& settings) {
-  on_cores(machine_.threads_of(port),
-           [&](size_t number, DataThread& thread, DataCore&, Nanoseconds) {
-             ImpairmentSettings own = settings;
-             own.seed = (settings.seed << 32 | port << 1 | static_cast<uint32_t>(direction)) +
-                        (uint64_t{number} << 16);
-             thread.chain(side_of(port)).impair(direction, own);
-           });
+  const std::vector<DataThread*> threads = machine_.threads_of(port);
+  on_cores(threads, [&](size_t number, DataThread& thread, DataCore&, Nanoseconds) {
+    ImpairmentSettings own = settings;
+    own.rate /= static_cast<double>(threads.size());
+    own.seed = (settings.seed << 32 | port << 1 | static_cast<uint32_t>(direction)) +
+               (uint64_t{number} << 16);
+    thread.chain(side_of(port)).impair(direction, own);
+  });
   impairments_[{port, direction}] = settings;
 }
 
@@ -140,7 +141,7 @@ std::vector<PortDrops> EnginePorts::drops() const {
           for (const Direction direction : {Direction::transmit, Direction::receive}) {
             const ImpairmentCounts counts = thread.chain(side).impairment_counts(direction);
             drops[Drop::impairment_loss] += counts.lost;
-            drops[Drop::impairment_full] += counts.no_room;
+            drops[Drop::impairment_full] += counts.no_room + counts.queue_full;
           }
           drops += thread.queue(side).drops();
           if (const FrameExchange* const exchange = thread.exchange())

@@ -268,11 +268,13 @@ constexpr std::array<std::pair<const char*, Nanoseconds ImpairmentSettings::*>, 
     {"held_us", &ImpairmentSettings::held},
 }};
 constexpr uint64_t kLongestUs = 10'000'000;
+constexpr double kMegabit = 1e6, kHighestMbit = 1e6;
 
-constexpr std::array<std::pair<const char*, uint64_t ImpairmentCounts::*>, 8> kCounts{{
+constexpr std::array<std::pair<const char*, uint64_t ImpairmentCounts::*>, 9> kCounts{{
     {"frames", &ImpairmentCounts::frames},
     {"lost", &ImpairmentCounts::lost},
     {"no_room", &ImpairmentCounts::no_room},
+    {"queue_full", &ImpairmentCounts::queue_full},
     {"delayed", &ImpairmentCounts::delayed},
     {"reordered", &ImpairmentCounts::reordered},
     {"duplicated", &ImpairmentCounts::duplicated},
@@ -293,6 +295,7 @@ Json by_name(const Table& table, const Member& value_of) {
 Json settings_json(const ImpairmentSettings& settings) {
   Json all = by_name(kProbabilities, [&](auto member) { return settings.*member; });
   all.update(by_name(kDurations, [&](auto member) { return settings.*member / kMicrosecond; }));
+  all["rate_mbit"] = settings.rate / kMegabit;
   all["seed"] = settings.seed;
   return all;
 }
@@ -301,6 +304,14 @@ double probability(const std::string& name, const Json& value) {
   if (value.is_number() && value >= 0 && value <= 1) return value;
   throw bad_parameters(fmt::format("setting '{}' must be a probability from 0 to 1, not {}", name,
                                    dump_json(value)));
+}
+
+/// Bits a second; 0: not limited.
+double rate_in(const Json& mbit) {
+  if (mbit.is_number() && (mbit == 0 || (mbit >= 0.01 && mbit <= kHighestMbit)))
+    return mbit.get<double>() * kMegabit;
+  throw bad_parameters(fmt::format(
+      "setting 'rate_mbit' must be 0 for no limit, or 0.01 to 1,000,000, not {}", dump_json(mbit)));
 }
 
 ImpairmentSettings settings_of(const Json& given) {
@@ -314,12 +325,14 @@ ImpairmentSettings settings_of(const Json& given) {
     else if (duration != kDurations.end())
       settings.*duration->second =
           static_cast<Nanoseconds>(integer_in(given, name, 0, kLongestUs)) * kMicrosecond;
+    else if (name == "rate_mbit")
+      settings.rate = rate_in(value);
     else if (name == "seed")
       settings.seed = integer_in(given, name, 0, UINT32_MAX);
     else
       throw bad_parameters(fmt::format(
           "there is no setting '{}'; there are loss, duplication, reordering, congestion, "
-          "corruption, delay_us, jitter_us, held_us and seed",
+          "corruption, delay_us, jitter_us, held_us, rate_mbit and seed",
           name));
   }
   return settings;

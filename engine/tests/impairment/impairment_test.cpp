@@ -86,6 +86,24 @@ TEST(Impairment, DelaysAllFramesAndJittersThemWithinItsBounds) {
   EXPECT_EQ(half + arrivals(impairment, 2 * kMillisecond), 1000u);
 }
 
+// 80 bytes take 64 us at 10 Mbit/s, and one comes each microsecond for 20 ms: 312 pass meanwhile,
+// and 100 ms of them wait behind.
+TEST(Impairment, CarriesTheRateAndKeepsNoMoreThanItsQueue) {
+  Impairment impairment({.rate = 10e6});
+  passed(impairment, kFrames);
+  EXPECT_EQ(arrivals(impairment, 20 * kMillisecond), 312u);
+  const size_t kept = kFrames - impairment.counts().queue_full;
+  EXPECT_NEAR(static_cast<double>(kept), 120e3 / 64, 2);
+  EXPECT_EQ(arrivals(impairment, 121 * kMillisecond), kept - 312);
+}
+
+TEST(Impairment, ARateThatIsNotReachedDelaysEachFrameByItself) {
+  Impairment impairment({.delay = kMillisecond, .rate = 1e9});
+  passed(impairment, 100);  // 80 bytes take 640 ns
+  EXPECT_EQ(arrivals(impairment, kMillisecond + 10 * kMicrosecond), 10u);
+  EXPECT_EQ(impairment.counts().queue_full, 0u);
+}
+
 TEST(Impairment, ReorderedFramesComeLaterThanThoseBehindThem) {
   Impairment impairment({.reordering = 0.1, .held = 10 * kMicrosecond});
   std::vector<uint8_t> bytes = packet(0);
