@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from stackcost.contracts.system_names import fits, pairs
+from stackcost.contracts.network import NetworkSettings
+from stackcost.contracts.system_names import fits, network_of, pairs, without_network
 from stackcost.experiment import matrix
 from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.matrix import variants
@@ -19,6 +20,12 @@ EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 def experiment(**others: Any) -> Experiment:
     plain = load_experiment(EXPERIMENTS / "compare.yaml").model_dump(mode="json")
     return Experiment.model_validate(plain | others)
+
+
+def at_rates(**others: Any) -> Experiment:
+    """The same with rates in place of shares of a ceiling."""
+    load = load_experiment(EXPERIMENTS / "compare.yaml").load.model_dump(mode="json")
+    return experiment(load=load | {"offered_cps": [100], "offered_shares": []}, **others)
 
 
 def divided(of: Experiment) -> tuple[tuple[str, str], ...]:
@@ -157,3 +164,52 @@ def test_the_key_of_the_certificate_is_named_once() -> None:
     keys = {each.name: each.experiment.tls for each in variants(varied)}
     assert keys["nginx/kernel:p-256"].parameters() == {"certificate": "P-256"}
     assert keys["nginx/kernel:rsa-2048"].parameters() == {"certificate": "RSA-2048"}
+
+
+def test_each_network_is_a_system_and_systems_are_divided_over_the_same_one_only() -> None:
+    of = at_rates(matrix={"network.loss": [0, 0.01]}, network={"delay_ms": 5})
+    found = {each.name: each.experiment.network for each in variants(of)}
+    assert list(found) == [
+        "nginx/kernel:0-loss",
+        "nginx/kernel:0.01-loss",
+        "astf-peer:0-loss",
+        "astf-peer:0.01-loss",
+    ]
+    assert found["astf-peer:0.01-loss"] == NetworkSettings(loss=0.01, delay_ms=5)
+    assert divided(of) == (
+        ("nginx/kernel:0-loss", "astf-peer:0-loss"),
+        ("nginx/kernel:0.01-loss", "astf-peer:0.01-loss"),
+    )
+    assert Experiment.model_validate(of.model_dump(mode="json")) == of, "as a run stores it"
+
+
+def test_the_network_in_a_name_is_read_back_whatever_else_is_in_it() -> None:
+    matrix = {"tuning": ["stock"], "network.loss": [0.00001], "network.rate_mbit": [2.5]}
+    (name, _) = (each.name for each in variants(at_rates(matrix=matrix)))
+    assert name == "nginx/kernel:stock,1e-05-loss,2.5-Mbit"
+    assert network_of(name) == {"loss": 0.00001, "rate_mbit": 2.5}
+    assert without_network(name) == "nginx/kernel:stock"
+    assert network_of("nginx/kernel:stock") == {}
+
+
+@pytest.mark.parametrize(
+    ("others", "words"),
+    [
+        ({"network": {"loss": 1}}, "less than 1"),
+        ({"network": {"losses": 0.1}}, "losses"),
+        ({"network": {"rate_mbit": 0}}, "greater than or equal to 0.01"),
+        ({"matrix": {"network.los": [0.1]}}, "network.los"),
+        ({"matrix": {"network.loss": [0.1, 0.1]}}, "0.1"),
+    ],
+)
+def test_a_network_that_cannot_be_is_refused(others: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValidationError, match=words):
+        at_rates(**others)
+
+
+def test_a_network_before_a_search_or_http_clients_is_refused_with_the_reason() -> None:
+    with pytest.raises(ValidationError, match="counts connections that the network delays as lost"):
+        experiment(network={"loss": 0.1})
+    clients = load_experiment(EXPERIMENTS / "http_versions.yaml").model_dump(mode="json")
+    with pytest.raises(ValidationError, match="the network is the generator's"):
+        Experiment.model_validate(clients | {"network": {"loss": 0.1}})

@@ -3,6 +3,7 @@
 A check is stated when it holds, too. Reasons to distrust a trial are in `stackcost.analysis.flags`.
 """
 
+import math
 from collections.abc import Collection
 
 from pydantic import BaseModel, ConfigDict
@@ -12,6 +13,7 @@ from stackcost.analysis.closure import TOLERANCE, closure
 from stackcost.analysis.device import has_server_behind
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import RECEIVE_SHARE
+from stackcost.contracts.network import NetworkCounts
 from stackcost.contracts.trial import Trial
 
 
@@ -37,6 +39,8 @@ def checks(seen: Readings, server_cpus: Collection[int]) -> list[Check]:
     if trial.traffic.holds:
         return [time_closes(seen)]
     found = [_counts_agree(trial), _bytes_agree(trial), _server_agrees(trial), time_closes(seen)]
+    if trial.traffic.network:
+        found.append(_loses_as_asked(trial.traffic.network))
     if not core_time.has_peer(seen) and not has_server_behind(trial):
         found.append(_receive_work_is_the_servers(seen, server_cpus))
     return found
@@ -45,14 +49,32 @@ def checks(seen: Readings, server_cpus: Collection[int]) -> list[Check]:
 def _counts_agree(trial: Trial) -> Check:
     names = ("tcps_connattempt", "tcps_connects", "tcps_closed")
     attempted, established, closed = (trial.traffic.counter(name) for name in names)
+    equal = attempted == established == closed > 0 and not trial.traffic.failed
+    seen = f"{attempted} = {established} = {closed}, {trial.traffic.failed}"
+    if (network := trial.traffic.network) and network.asked.sends_again:
+        name = "attempted = established = closed, none failed"
+        return Check(name=name, holds=equal, wanted="equal, 0", seen=seen)
+    again = trial.traffic.retransmitted
     return Check(
         name="attempted = established = closed, none failed or retransmitted",
-        holds=attempted == established == closed > 0
-        and not trial.traffic.failed
-        and not trial.traffic.retransmitted,
+        holds=equal and not again,
         wanted="equal, 0, 0",
-        seen=f"{attempted} = {established} = {closed}, {trial.traffic.failed}, "
-        f"{trial.traffic.retransmitted}",
+        seen=f"{seen}, {again}",
+    )
+
+
+def _loses_as_asked(network: NetworkCounts) -> Check:
+    """Within five standard deviations of a binomial distribution: that is exceeded by chance in one
+    of two million trials.
+    """
+    share, frames = network.asked.loss, network.frames
+    wanted = share * frames
+    room = 5 * math.sqrt(wanted * (1 - share))
+    return Check(
+        name="frames that the network lost = share asked for x frames",
+        holds=abs(network.lost - wanted) <= room,
+        wanted=f"{wanted:,.0f} within {room:,.0f}",
+        seen=f"{network.lost:,} of {frames:,}",
     )
 
 

@@ -184,7 +184,8 @@ def unanswered(seen: Readings) -> Iterator[Finding]:
         trial.traffic.counter(name)
         for name in ("tcps_connattempt", "tcps_connects", "tcps_rexmttimeo_syn")
     )
-    if attempted > connected or again:
+    network = trial.traffic.network
+    if attempted > connected or (again and not (network and network.asked.sends_again)):
         words = (
             f"{attempted - connected:,} of {attempted:,} SYNs were not answered and {again:,} were "
             "retransmitted, and no counter shows where they or their answers were dropped"

@@ -179,7 +179,9 @@ def _of_readings(seen: Readings) -> list[str]:
         found.append(f"the generator's memory for TLS was used up {tls.lacked_memory:,} times")
     if tls and tls.cut_segments:
         found.append(f"the generator's port cut {tls.cut_segments:,} segments, which came again")
-    if trial.traffic.retransmitted:
+    if (network := trial.traffic.network) and network.no_room:
+        found.append(f"the generator had no room for {network.no_room:,} frames of the network")
+    if trial.traffic.unexpectedly_retransmitted:
         found.append(f"{trial.traffic.retransmitted} segments retransmitted")
     return found + _failed_collectors(trial)
 

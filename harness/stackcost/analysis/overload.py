@@ -54,7 +54,7 @@ def _lost(seen: Readings) -> list[str]:
     counts = {
         "{:,} of {:,} connections failed": load.failed,
         "{:,} of {:,} connections had not ended at the end of the drain": load.cut_flows or 0,
-        "{:,} segments retransmitted in {:,} connections": load.retransmitted,
+        "{:,} segments retransmitted in {:,} connections": load.unexpectedly_retransmitted,
     }
     return [
         words.format(number, attempted)

@@ -3,6 +3,15 @@
 import re
 from collections.abc import Sequence
 
+NETWORK = {  # the words in a name for a setting of `NetworkSettings`
+    "loss": "loss",
+    "delay_ms": "ms-delay",
+    "jitter_ms": "ms-jitter",
+    "reorder": "reorder",
+    "duplicate": "duplicate",
+    "rate_mbit": "Mbit",
+}
+
 
 def workers_part(workers: int) -> str:
     """The part of a variant's name for a number of workers."""
@@ -42,6 +51,26 @@ def rules_of(name: str) -> int | None:
     return int(found[1]) if found else None
 
 
+def network_part(setting: str, value: float) -> str:
+    """The part of a variant's name for a setting of the network."""
+    return f"{value:g}-{NETWORK[setting]}"
+
+
+def network_of(name: str) -> dict[str, float]:
+    """The settings of the network in a variant's name; empty if they do not vary."""
+    settings = {words: setting for setting, words in NETWORK.items()}
+    found = re.findall(rf"[,:]([\d.e-]+?)-({'|'.join(NETWORK.values())})(?=,|$)", name)
+    return {settings[words]: float(value) for value, words in found}
+
+
+def without_network(name: str) -> str:
+    """The name of a variant without the settings of the network."""
+    server, _, parts = name.partition(":")
+    own = {network_part(setting, value) for setting, value in network_of(name).items()}
+    rest = ",".join(part for part in parts.split(",") if part not in own)
+    return f"{server}:{rest}" if rest else server
+
+
 def axis_of(name: str) -> tuple[str, int, str]:
     """A variant's name without its number of workers or cores, that number, and what it counts.
 
@@ -66,7 +95,8 @@ def fits(name: str, wanted: str) -> bool:
 def pairs(
     systems: Sequence[str], baseline: str | Sequence[str], against: str
 ) -> tuple[tuple[str, str], ...]:
-    """The pairs of systems of the factors (numerator, denominator), with equal response lengths.
+    """The pairs of systems of the factors (numerator, denominator), with equal response lengths
+    and equal networks.
 
     As an experiment's `baseline` (one or several) and `against` say it.
     """
@@ -79,6 +109,7 @@ def pairs(
         and fits(below, against)
         and above != below
         and length_of(above) == length_of(below)
+        and network_of(above) == network_of(below)
     )
 
 

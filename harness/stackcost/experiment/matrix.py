@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 from stackcost.clients import program
 from stackcost.contracts.server import Server
 from stackcost.contracts.stack import KERNEL
-from stackcost.contracts.system_names import cores_part, length_part, rules_part, workers_part
+from stackcost.contracts.system_names import (
+    cores_part,
+    length_part,
+    network_part,
+    rules_part,
+    workers_part,
+)
 from stackcost.contracts.tuning import Tier
 from stackcost.experiment.http_schema import HttpLoad
 from stackcost.experiment.schema import Experiment, Matrix
@@ -68,7 +74,7 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
     tuned = bool(tunable or stacked) and server_class(server).kernel_stack
     numbers: list[int | None] = [*matrix.workers] if tuned else []
     ruled = bool(matrix.rules) and server_class(server).takes_rules
-    for stack, tuning, cores, workers, certificate, length, rules in itertools.product(
+    for stack, tuning, cores, workers, certificate, length, rules, network in itertools.product(
         (tuned and matrix.stack) or [own.stack if tuned else KERNEL],
         (tuned and matrix.tuning) or [own.tuning],
         (tuned and matrix.cores) or [everything],
@@ -76,6 +82,7 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
         (tuned and matrix.certificate) or [own.certificate],
         matrix.response_bytes or [workload.response_bytes],
         (ruled and matrix.rules) or [experiment.dut.rules],
+        _networks(matrix),
     ):
         varied = [
             tier_of(tuning).name if tuned and matrix.tuning else "",
@@ -84,6 +91,7 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
             certificate if tuned and matrix.certificate else "",
             length_part(length) if matrix.response_bytes else "",
             rules_part(rules) if ruled else "",
+            *(network_part(name, value) for name, value in network.items()),
         ]
         parts = ",".join(filter(None, varied))
         resolved = experiment.model_copy(
@@ -103,6 +111,7 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
                 ),
                 "workload": workload.model_copy(update={"response_bytes": length}),
                 "dut": experiment.dut.model_copy(update={"rules": rules}),
+                "network": experiment.network.model_copy(update=network),
             }
         )
         lacking = ""
@@ -117,6 +126,12 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
         full_name = f"{called}:{parts}" if parts else called
         found.append(Variant(full_name, server, resolved, lacking, tests))
     return found
+
+
+def _networks(matrix: Matrix) -> list[dict[str, float]]:
+    """Every combination of settings of the network; the empty one where none varies."""
+    every = itertools.product(*matrix.network.values())
+    return [dict(zip(matrix.network, values, strict=True)) for values in every]
 
 
 def _lacking_tests(kind: type[Server], http: HttpLoad | None) -> dict[str, str]:

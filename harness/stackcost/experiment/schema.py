@@ -7,13 +7,21 @@ from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from stackcost.contracts.dut_settings import DutSettings
 from stackcost.contracts.http import Certificate
+from stackcost.contracts.network import Megabits, Milliseconds, NetworkSettings, Probability
 from stackcost.contracts.program_settings import HaproxySettings, ProgramSettings
 from stackcost.contracts.stack import KERNEL
-from stackcost.contracts.system_names import cores_part, length_part, rules_part, workers_part
+from stackcost.contracts.system_names import (
+    NETWORK,
+    cores_part,
+    length_part,
+    network_part,
+    rules_part,
+    workers_part,
+)
 from stackcost.contracts.tls import TlsSettings
 from stackcost.experiment.entries import Once, OwnFile, ServerName, TierName
 from stackcost.experiment.hosts import MOST, Bed, GeneratorPart, HostName, SshHost
@@ -112,6 +120,8 @@ class Matrix(Section):
     and a device with a list of rules once for each of its lengths.
     """
 
+    model_config = Section.model_config | ConfigDict(serialize_by_alias=True)
+
     stack: Annotated[list[StackName], Once] = Field(
         default=[], description="network stacks; overrides server.stack"
     )
@@ -135,6 +145,30 @@ class Matrix(Section):
         default=[],
         description="lengths of lists of rules; overrides dut.rules, of devices with one",
     )
+    network_loss: Annotated[list[Probability], Once] = Field(
+        default=[], alias="network.loss", description="overrides network.loss"
+    )
+    network_delay_ms: Annotated[list[Milliseconds], Once] = Field(
+        default=[], alias="network.delay_ms", description="overrides network.delay_ms"
+    )
+    network_jitter_ms: Annotated[list[Milliseconds], Once] = Field(
+        default=[], alias="network.jitter_ms", description="overrides network.jitter_ms"
+    )
+    network_reorder: Annotated[list[Probability], Once] = Field(
+        default=[], alias="network.reorder", description="overrides network.reorder"
+    )
+    network_duplicate: Annotated[list[Probability], Once] = Field(
+        default=[], alias="network.duplicate", description="overrides network.duplicate"
+    )
+    network_rate_mbit: Annotated[list[Megabits], Once] = Field(
+        default=[], alias="network.rate_mbit", description="overrides network.rate_mbit"
+    )
+
+    @property
+    def network(self) -> dict[str, list[float]]:
+        """The values of each setting of the network that varies."""
+        every = {name: getattr(self, f"network_{name}") for name in NETWORK}
+        return {name: values for name, values in every.items() if values}
 
     def parts(self) -> set[str]:
         """Every part that the matrix can add to a server's name."""
@@ -145,6 +179,7 @@ class Matrix(Section):
             *self.certificate,
             *map(length_part, self.response_bytes),
             *map(rules_part, self.rules),
+            *(network_part(name, each) for name, values in self.network.items() for each in values),
         }
 
 
@@ -202,6 +237,11 @@ class Experiment(Section):
     )
     dut: DutSettings = Field(default=DutSettings(), description="settings of a device under test")
     workload: Workload = Field(description="traffic of one connection")
+    network: NetworkSettings = Field(
+        default=NetworkSettings(),
+        description="the network between the clients and the server, each way, the same for every "
+        "system; the generator imitates it at the clients' port; default: the bed's link alone",
+    )
     load: LoadPart = Field(default=NO_LOAD, description="connections per second, for CPU costs")
     memory: MemoryPart = Field(default=NO_MEMORY, description="open flows, for memory costs")
     http: HttpLoad | None = Field(
@@ -250,6 +290,11 @@ class Experiment(Section):
             return asked
         return asked.model_copy(update={"certificate": self.server.certificate})
 
+    @property
+    def has_network(self) -> bool:
+        """Whether the network is another than the bed's link."""
+        return self.network != NetworkSettings() or bool(self.matrix.network)
+
     def offering(self, rates: list[float]) -> "Experiment":
         """The same experiment with these rates instead of shares of a ceiling."""
         load = self.load.model_copy(update={"offered_cps": rates, "offered_shares": []})
@@ -276,6 +321,16 @@ class Experiment(Section):
         profiles = bool(load.offered_cps or load.offered_shares or self.memory.open_flows)
         if profiles == bool(self.http):
             raise ValueError("it needs one kind of load: either profiles (load, memory) or http")
+        if self.has_network and self.http:
+            raise ValueError(
+                "network: HTTP clients send by the kernel's stack, and the network is the "
+                "generator's; measure it with load"
+            )
+        if self.has_network and load.offered_shares:
+            raise ValueError(
+                "network: a search for load.offered_shares counts connections that the network "
+                "delays as lost; give rates by load.offered_cps"
+            )
         if load.tls and self.http:
             raise ValueError("load.tls: tests of http have tls of their own")
         if load.tls and load.tls.certificate and self.matrix.certificate:

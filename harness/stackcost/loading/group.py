@@ -19,6 +19,7 @@ from stackcost.remote.proxy import Call, Proxy, how_of
 from stackcost.trex.astf_client import ONLY
 
 Answer = TypeVar("Answer")
+RATE = "rate_mbit"
 CLIENTS, FLOWS = "clients", "flows"  # arguments of the suite's profiles
 ASKERS = 2  # threads that ask at once: a collector's, and the one that drives the run
 
@@ -38,6 +39,10 @@ def _all_cpus(each: Sequence[list[int]]) -> list[int]:
     return [cpu for cpus in each for cpu in cpus] if all(each) else []
 
 
+def _sums(each: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    return {name: sum(counts[name] for counts in each) for name in each[0]}
+
+
 # How the answers of all members become one. A method that is not here must return nothing.
 ANSWERS: dict[str, Callable[[Sequence[Any]], Any]] = {
     "neighbours": lambda each: each[0],  # the others' are with the routes to their clients
@@ -46,6 +51,7 @@ ANSWERS: dict[str, Callable[[Sequence[Any]], Any]] = {
     "group_stats": sum_groups,
     "supports": all,
     "data_cpus": _all_cpus,
+    "network_counts": _sums,
 }
 
 
@@ -105,6 +111,17 @@ class GeneratorGroup(Proxy, RunningGenerator, of=RunningGenerator):
             generator.load_profile(path, own, profile, tls)
 
         self._each(load)
+
+    @override
+    def set_network(self, settings: Mapping[str, float]) -> None:
+        """Each with its part of the rate, as each has its part of the frames."""
+
+        def set_own(at: int, generator: RunningGenerator) -> None:
+            rate = settings.get(RATE)
+            own = {RATE: rate * self._parts[at]} if rate else {}
+            generator.set_network({**settings, **own})
+
+        self._each(set_own)
 
     @override
     def start(self, mult: float, duration: float = -1, profile: str = ONLY) -> None:

@@ -105,6 +105,20 @@ class RunningGenerator:
         with self._generator.blamed():
             self._client.load_profile(path, dict(tunables), profile, tls)
 
+    def set_network(self, settings: Mapping[str, float]) -> None:
+        """Imitate a network at the clients' port, each way, from now on.
+
+        `settings`: of the RPC stackcost_set_impairment. StackcostError if the generator lacks it,
+        or does not tell afterwards that it does as it was asked.
+        """
+        with self._generator.blamed():
+            self._client.set_network(settings)
+
+    def network_counts(self) -> dict[str, int]:
+        """What that network did to frames of both ways, since the generator began."""
+        with self._generator.blamed():
+            return self._client.network_counts()
+
     def start(self, mult: float, duration: float = -1, profile: str = ONLY) -> None:
         """Start a loaded profile; returns once it transmits.
 

@@ -25,6 +25,7 @@ from stackcost.report.console import say
 from stackcost.report.disk_cache import is_cache
 from stackcost.report.http.tls import has_tls
 from stackcost.report.http_versions import has_versions
+from stackcost.report.network import varies_network
 from stackcost.report.opened import OpenedRuns, open_runs
 from stackcost.report.past_ceiling import at_rates
 from stackcost.report.paths import is_path
@@ -56,6 +57,7 @@ def fitting(runs: OpenedRuns) -> list[str]:
     fits = {
         "dut": bool(runs.events),
         "paths": any(is_path(summary) for summary in runs.summaries),
+        "network": any(varies_network(summary) for summary in runs.summaries),
         "tls": any(has_tls(summary) for summary in runs.tested),
         "http_versions": any(has_versions(summary) for summary in runs.tested),
         "http_tests": with_tests,

@@ -18,6 +18,7 @@ from stackcost.report.http import (
 )
 from stackcost.report.http.tls import has_tls, tls_parts_answer, tls_parts_table
 from stackcost.report.http_versions import has_versions, versions_answer, versions_table
+from stackcost.report.network import network_answer, network_table, varies_network
 from stackcost.report.paths import is_path, paths_answer, paths_table
 from stackcost.report.story import loads_found
 from stackcost.report.tables import (
@@ -88,10 +89,15 @@ def _print_differences(summary: Summary, console: Console) -> None:
 
 
 def _print_paths(summary: Summary, console: Console) -> None:
-    """Print what each hop adds, if the run has paths and the bare server."""
+    """Print what each hop adds, if the run has paths and the bare server, and what each network
+    costs, if the run has several.
+    """
     if is_path(summary):
         _print_line(paths_answer(summary).replace("**", ""), console)
         _print_table(paths_table(summary), console)
+    if varies_network(summary):
+        _print_line(network_answer(summary).replace("**", ""), console)
+        _print_table(network_table(summary), console)
 
 
 def print_long(summary: Summary, console: Console) -> None:

@@ -11,6 +11,7 @@ from stackcost.collect.engine import SCHEDULE_METHOD, TLS_METHOD, Engine, engine
 from stackcost.collect.latency import Latency
 from stackcost.contracts.counts import Schedule
 from stackcost.contracts.load import ProfileTraffic
+from stackcost.contracts.network import NetworkCounts, NetworkSettings
 from stackcost.contracts.profile_file import ProfileFile
 from stackcost.contracts.server import Server
 from stackcost.contracts.tls import TlsCounts
@@ -36,6 +37,7 @@ class ProfileSession(ServerSession):
 
     loading: RunningGenerator
     response_bytes: int
+    _network_before: dict[str, int] | None = None
 
     def check_parts(self) -> None:
         """StackcostError that names the part that has ended or is stopped.
@@ -44,6 +46,16 @@ class ProfileSession(ServerSession):
         """
         self.loading.check()
         ServerSession.check_parts(self)  # a class with slots has no zero-argument super()
+
+    def begin_trial(self) -> None:
+        """From now on samples, and what the network does, belong to the next trial."""
+        ServerSession.begin_trial(self)
+        if self._network != NetworkSettings():
+            self._network_before = self.loading.network_counts()
+
+    @property
+    def _network(self) -> NetworkSettings:
+        return self.experiment.network
 
     def tunables(self) -> dict[str, Any]:
         """Arguments of the suite's HTTP profiles."""
@@ -88,6 +100,9 @@ class ProfileSession(ServerSession):
             traffic.schedule = Schedule(**told)
         traffic.tls = self.tls_counts()
         traffic.generators = self.loading.shares()
+        if (before := self._network_before) is not None:
+            after = self.loading.network_counts()
+            traffic.network = NetworkCounts.between(self._network, before, after)
 
 
 @contextmanager
@@ -122,6 +137,8 @@ def open_profile_session(
         )
         loading.begin()
         loading.steer()
+        if asked := experiment.network.parameters():
+            loading.set_network(asked)
         collectors = [
             Engine("generator", loading),
             engine_time("generator", loading, loading.data_cpus()),

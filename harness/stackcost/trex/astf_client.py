@@ -4,6 +4,7 @@ import io
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import redirect_stderr
 from pathlib import Path
@@ -15,6 +16,8 @@ from stackcost.trex.captures import check_captures
 
 ALL_CLIENTS = 0xFFFFFFFF  # the TRex API's default mask
 SET_TLS = "stackcost_set_tls"
+SET_NETWORK, GET_NETWORK = "stackcost_set_impairment", "stackcost_get_impairment"
+CLIENTS_PORT = 0
 ONLY = "_"  # the TRex API's identifier of a profile that has been given none
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 PLACE = re.compile(r'File "([^"]+)", line (\d+)')
@@ -75,6 +78,37 @@ class AstfClient:
                     "this generator has no TLS", "use astf-engine, or leave out load.tls"
                 )
             self.call(SET_TLS, {"profile_id": profile, **tls})
+
+    def set_network(self, settings: Mapping[str, float]) -> None:
+        """Imitate a network at the clients' port, each way. `settings`: those of SET_NETWORK.
+
+        StackcostError if the server lacks it, or tells other settings afterwards.
+        """
+        if not self.supports(SET_NETWORK):
+            raise StackcostError(
+                "this generator imitates no network", "use astf-engine, or leave out network"
+            )
+        for direction in ("transmit", "receive"):
+            asked = {"port_id": CLIENTS_PORT, "direction": direction, "settings": dict(settings)}
+            self.call(SET_NETWORK, asked)
+        for each in self._networks():
+            told = {name: each["settings"].get(name) for name in settings}
+            if told != dict(settings):
+                raise StackcostError(
+                    f"the generator was asked for the network {dict(settings)}, and tells {told}"
+                )
+
+    def network_counts(self) -> dict[str, int]:
+        """What that network did to frames of both ways since the server's start, by GET_NETWORK."""
+        counts: Counter[str] = Counter()
+        for each in self._networks():
+            counts.update(each["counts"])
+        return dict(counts)
+
+    def _networks(self) -> list[dict[str, Any]]:
+        """Of both directions of the clients' port: settings and counts."""
+        every = self.call(GET_NETWORK, {})["impairments"]
+        return [each for each in every if each["port"] == CLIENTS_PORT]
 
     def start(
         self,

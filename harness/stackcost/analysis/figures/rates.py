@@ -1,9 +1,10 @@
 """Figures of what was offered and completed, and of the packets that it took."""
 
-from stackcost.analysis import flows
+from stackcost.analysis import core_time, flows
 from stackcost.analysis.figures.figure import Declared, Figure, Values
 from stackcost.analysis.figures.groups import Loads
 from stackcost.analysis.readings import Readings
+from stackcost.contracts.load.base import RETRANSMITTED
 
 LOOPBACK = "lo"
 LONGEST = 1514  # bytes of a frame with 1,500 bytes of IP, without its checksum
@@ -65,6 +66,36 @@ def _packets(loads: Loads) -> Values:
     return loads.each(lambda seen: packets_per_connection(seen, one_segment), reason)
 
 
+def _sent_again(loads: Loads) -> dict[str, Values] | None:
+    """Of loads with a network of the experiment; elsewhere it is a flag, as it must not be."""
+    if not any(seen.trial.traffic.network for seen in loads.trials):
+        return None
+    return {
+        "generator": loads.each(lambda seen: _each(seen, _by_engine(seen, "generator", "client"))),
+        "server": loads.each(lambda seen: _each(seen, _by_server(seen))),
+    }
+
+
+def _by_engine(seen: Readings, engine: str, side: str) -> float | None:
+    named = {"engine": engine, "side": side}
+    grown = [
+        seen.growth("trex.counter", "sustain", counter=each, **named) for each in RETRANSMITTED
+    ]
+    known = [each for each in grown if each is not None]
+    return sum(known) if known else None
+
+
+def _by_server(seen: Readings) -> float | None:
+    if core_time.has_peer(seen):
+        return _by_engine(seen, "peer", "server")
+    return seen.growth("tcp.counter", "sustain", counter="TcpRetransSegs")
+
+
+def _each(seen: Readings, number: float | None) -> float | None:
+    count = flows.completed_in(seen)
+    return None if number is None or not count else number / count
+
+
 OFFERED = Declared(
     name="offered_cps",
     unit="1/s",
@@ -94,6 +125,17 @@ COMPLETED = Figure[Loads](
     compute=lambda loads: loads.each(
         flows.completed_rate, loads.first_reason(flows.why_no_connection)
     ),
+)
+SENT_AGAIN = Figure[Loads](
+    name="sent_again",
+    unit="1",
+    definition="segments that were sent again, per completed connection, in the sustain window, by "
+    "the generator and by the server's stack; of experiments with a network alone, as elsewhere a "
+    "trial is flagged for them",
+    source="tcps_sndrexmitpack and tcps_rexmttimeo_syn of the generator and of a peer; "
+    "TcpRetransSegs of /proc/net/snmp in the server's namespace",
+    of="load",
+    compute=_sent_again,
 )
 PACKETS = Figure[Loads](
     name="packets",

@@ -60,6 +60,7 @@ OF_LOADS: tuple[Figure[Loads], ...] = (
     stacks.STARTED,
     machine.ENERGY,
     rates.PACKETS,
+    rates.SENT_AGAIN,
 )
 OF_MEMORY: tuple[Figure[Holds], ...] = (
     memory.PER_FLOW,

@@ -20,6 +20,7 @@ from stackcost.contracts.counts import (
     StoredPart,
 )
 from stackcost.contracts.http import HttpCounts, HttpSettings
+from stackcost.contracts.network import NetworkCounts
 from stackcost.contracts.tls import TlsCounts
 
 # What is looked for in the trials of a kind; analysis/flags.py has the rule of each.
@@ -62,6 +63,7 @@ class Load(StoredPart):
     overrun_s: float | None = None
     generators: Sequence[GeneratorShare] = ()
     tls: TlsCounts | None = None
+    network: NetworkCounts | None = None
     latency: Histograms | None = None
     begun: int | None = None
     server_requests: int | None = None
@@ -137,3 +139,9 @@ class Load(StoredPart):
     def retransmitted(self) -> int:
         """Segments that the generator sent again."""
         return sum(map(self.counter, RETRANSMITTED))
+
+    @property
+    def unexpectedly_retransmitted(self) -> int:
+        """Those that no network of the experiment is the reason of."""
+        expected = self.network is not None and self.network.asked.sends_again
+        return 0 if expected else self.retransmitted

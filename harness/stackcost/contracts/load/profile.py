@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from stackcost.contracts.counts import Direction, FramesPassed, GeneratorShare, Limits, Schedule
 from stackcost.contracts.load.base import Load
+from stackcost.contracts.network import NetworkCounts
 from stackcost.contracts.tls import TlsCounts
 
 
@@ -20,7 +21,7 @@ class ProfileTraffic(Load):
     load, or of the hold, to the end of the last reading that was to be made before it: the last
     edge, what carried the connections, limits; 0: all in time; None: not told. `generators`: the
     part of each of several; empty of a single one. `client` and `schedule` are then their sums.
-    `tls`: None: the connections had none.
+    `tls`: None: the connections had none. `network`: None: there was only the bed's link.
     """
 
     client: dict[str, float] = field(default_factory=dict)
@@ -31,3 +32,4 @@ class ProfileTraffic(Load):
     overrun_s: float | None = None
     generators: list[GeneratorShare] = field(default_factory=list)
     tls: TlsCounts | None = None
+    network: NetworkCounts | None = None
