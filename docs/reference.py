@@ -10,7 +10,8 @@ import inspect
 import itertools
 import re
 import textwrap
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import stackcost.cli.entry
 from stackcost.analysis.figures import registry
 from stackcost.cli.application import app
 from stackcost.experiment.schema import Experiment
-from stackcost.frames.columns import TABLES
+from stackcost.frames.columns import TABLES, Column
 from stackcost.frames.run import Run
 
 DOCS = Path(__file__).resolve().parent
@@ -132,6 +133,7 @@ def _library_page() -> str:
         f"## Run\n\n{_filled(Run.__doc__)}",
     ]
     parts += (_method(name) for name in ("samples", "columns"))
+    parts.append(f"## Columns of several tables\n\n{_columns(_shared())}")
     parts += (_table(name) for name in TABLES)
     return "\n\n".join(parts) + "\n"
 
@@ -177,14 +179,27 @@ def _method(name: str) -> str:
 
 
 def _table(name: str) -> str:
-    rows = ["| column | unit | definition |", "|---|---|---|"]
-    rows += (
-        f"| `{c}` | {_cell(a.unit)} | {_cell(a.definition)} |" for c, a in TABLES[name].items()
-    )
+    shared = [c for c, about in TABLES[name].items() if _shared().get(c) == about]
+    own = {c: about for c, about in TABLES[name].items() if c not in shared}
     rows_of = f"run.{name}()" if name == "samples" else f"run.{name}"
     about = inspect.getdoc(getattr(Run, name)) or ""
-    said = _filled(f"`{rows_of}`: {about.splitlines()[0]}")
-    return "\n".join([f"## {name}\n\n{said}\n", *rows])
+    said = f"`{rows_of}`: {about.splitlines()[0]}"
+    if shared:
+        said += f" Also has {', '.join(f'`{c}`' for c in shared)}."
+    return f"## {name}\n\n{_filled(said)}\n\n{_columns(own)}"
+
+
+def _columns(columns: Mapping[str, Column]) -> str:
+    rows = ["| column | unit | definition |", "|---|---|---|"]
+    rows += (f"| `{c}` | {_cell(a.unit)} | {_cell(a.definition)} |" for c, a in columns.items())
+    return "\n".join(rows)
+
+
+def _shared() -> dict[str, Column]:
+    """Columns that three tables or more have with the same unit and definition."""
+    tables = Counter(each for columns in TABLES.values() for each in columns.items())
+    often = [each for each, times in tables.most_common() if times > 2]
+    return dict(reversed(often))  # of two definitions of a name the one that more tables have
 
 
 def _sections(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
