@@ -3,7 +3,7 @@
 A new connection for each request of 32,000 bytes. The ceiling is what wrk reaches with 64
 connections. h2load is an open loop in bursts of a millisecond, wrk a closed loop. In a second
 part nginx stands still for a while: how many connections meet that depends on the generator.
-docs/method.md says what the programs' times begin and end with.
+docs/http-clients.md says what the programs' times begin and end with.
 """
 
 import os
