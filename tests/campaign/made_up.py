@@ -34,9 +34,6 @@ class MadeUp:
     def __post_init__(self) -> None:
         self.serving = self
 
-    def say(self, what: str) -> None:
-        self.progress.say(what)
-
     def look(self, when: str) -> None:
         """Nothing carries it."""
 

@@ -4,7 +4,6 @@ import io
 import os
 import signal
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from rich.console import Console
 
 from stackcost.bed import lock
 from stackcost.campaign import record
+from stackcost.campaign.campaign import AGAIN
 from stackcost.campaign.identity import experiment_hash, profile_hashes
 from stackcost.campaign.record import new_campaign, resumed_campaign
 from stackcost.campaign.turn import Feed, Purpose
@@ -221,13 +221,14 @@ def test_a_run_that_fails_before_its_first_trial_leaves_no_folder(tmp_path: Path
     assert list(results.iterdir()) == []
 
 
-def test_the_time_left_is_what_the_feeder_says_and_grows_with_a_repeat(tmp_path: Path) -> None:
-    output = io.StringIO()
+def test_the_time_left_is_that_of_the_plan_and_grows_with_a_repeat(tmp_path: Path) -> None:
+    output, made = io.StringIO(), turn([planned(disturbed), planned(quiet)], [])
     with going(tmp_path, output) as campaign:
-        first = replace(planned(disturbed), left_s=24.0)
-        campaign.take(turn([first, replace(planned(quiet), left_s=12.0)], []))
+        campaign.expect([made.setup_s + 24, 60])
+        campaign.take(made)
     said = [line.partition(" left]")[0].rpartition("about ")[2] for line in lines_of(output)]
-    assert said == ["0:24", "0:24", "0:12"], "the repeat takes as long as the trial did"
+    assert said == ["1:24", "1:24", "1:12"], "the repeat takes as long as the trial did"
+    assert f"round 1 of 1, nginx/kernel: 1,000 connections/s{AGAIN}" in output.getvalue()
 
 
 def lines_of(output: io.StringIO) -> list[str]:

@@ -1,12 +1,10 @@
 """What each kind of run feeds to the campaign, and what it makes of how its turns came out."""
 
-import io
 import math
 from itertools import islice
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from stackcost.analysis.ceiling.controller import Bounds, SearchResult, search
 from stackcost.analysis.ceiling.ramp import rising
@@ -39,10 +37,23 @@ EXPERIMENTS = COMPARE.parent
 
 
 @pytest.fixture
-def campaign(tmp_path: Path) -> Campaign:
+def progress() -> Progress:
+    return Progress()
+
+
+@pytest.fixture
+def campaign(tmp_path: Path, progress: Progress) -> Campaign:
     folder = RunFolder.create(tmp_path, "test")
-    progress = Progress(0.0, Console(file=io.StringIO()))
     return Campaign(folder, Manifest(run=folder.name), progress)
+
+
+def to_come(progress: Progress) -> list[float]:
+    """The seconds of each turn that was expected, which begin here and end at once."""
+    now, seconds = progress.now(), list[float]()
+    for _ in range(now.of - now.number):
+        with progress.turn("", "", 0.0):
+            seconds.append(progress.now().turn_left_s)
+    return seconds
 
 
 def why(searched: Searched) -> str:
@@ -51,7 +62,7 @@ def why(searched: Searched) -> str:
 
 
 def test_an_experiment_whose_loads_are_shares_first_finds_what_the_slowest_holds(
-    campaign: Campaign,
+    campaign: Campaign, progress: Progress
 ) -> None:
     experiment = load_experiment(COMPARE, quick=True)
     feed = comparison.turns_of(experiment, campaign)
@@ -59,16 +70,18 @@ def test_an_experiment_whose_loads_are_shares_first_finds_what_the_slowest_holds
     assert [turn.where for turn in asked] == [
         f"search for the ceiling of {name}" for name in ("nginx/kernel", "astf-peer")
     ]
-    assert asked[0].left_s > asked[1].left_s, "the plan's own turns follow"
+    first_s, second_s, *own = to_come(progress)
+    assert first_s > second_s, "the second search begins at what the first one found"
     rest = [feed.send((Held(3600.0, (3000.0,)), "")), *feed]
     found, rates = campaign.folder.manifest().loads_found, experiment.load.rates_of(3600.0)
     assert found is not None and found.offered_cps == rates
     assert found.not_held == {"astf-peer": [3000.0]}
     assert {tuple(turn.experiment.load.offered_cps) for turn in rest} == {tuple(rates)}
+    assert to_come(progress) == own and len(rest) == len(own)
 
 
-def test_rounds_go_in_one_direction_and_the_other_and_the_time_left_falls(
-    campaign: Campaign,
+def test_rounds_go_in_one_direction_and_the_other_and_the_time_of_each_is_expected(
+    campaign: Campaign, progress: Progress
 ) -> None:
     experiment = load_experiment(COMPARE, quick=True).offering([1000.0])
     turns = list(comparison.turns_of(experiment, campaign))
@@ -78,8 +91,9 @@ def test_rounds_go_in_one_direction_and_the_other_and_the_time_left_falls(
         *["round 1 of 2"] * 2,
         *["round 2 of 2"] * 2,
     ]
-    left = [turn.left_s for turn in turns]
-    assert left == sorted(left, reverse=True) and left[-1] > turns[-1].seconds
+    expected = to_come(progress)
+    assert len(expected) == len(turns)
+    assert all(of > turn.setup_s for of, turn in zip(expected, turns, strict=True))
 
 
 def test_http_clients_get_a_session_of_their_own_kind(campaign: Campaign) -> None:
@@ -91,7 +105,7 @@ def test_http_clients_get_a_session_of_their_own_kind(campaign: Campaign) -> Non
 
 def test_a_system_that_holds_nothing_ends_the_search_for_loads() -> None:
     systems = variants(load_experiment(COMPARE, quick=True))
-    feed = lowest_ceilings(systems, after_s=0.0)
+    feed = lowest_ceilings(systems)
     next(feed)
     system = Simulated(0.0)
     found = search(SHORTEST, system.measure)
@@ -102,7 +116,7 @@ def test_a_system_that_holds_nothing_ends_the_search_for_loads() -> None:
 
 def test_a_system_that_stops_amid_the_search_for_loads_ends_it_with_what_it_held() -> None:
     systems = variants(load_experiment(COMPARE, quick=True))
-    feed = lowest_ceilings(systems, after_s=0.0)
+    feed = lowest_ceilings(systems)
     next(feed)
     system = Simulated(5_000.0)
     for load in (1_000, 2_000):
@@ -119,9 +133,8 @@ def test_a_system_that_stops_amid_the_search_for_loads_ends_it_with_what_it_held
 def test_a_search_is_followed_by_its_twin_from_the_load_that_was_not_held() -> None:
     (nginx, peer) = variants(load_experiment(COMPARE, quick=True))
     settings = settings_for("connections", quick=True)
-    feed = ceilings.turns_of(
-        ceilings.CeilingPlan((nginx, peer), {"connections": settings}, 1, None)
-    )
+    plan = ceilings.CeilingPlan((nginx, peer), {"connections": settings}, 1, None)
+    feed = ceilings.turns_of(plan)
     first = next(feed)
     found = SearchResult({goal: Bounds(upper=5000.0) for goal in settings.goals})
     twin = feed.send(Searched(found, 9000.0, [], False))
@@ -132,6 +145,8 @@ def test_a_search_is_followed_by_its_twin_from_the_load_that_was_not_held() -> N
     assert last.system == "astf-peer"
     with pytest.raises(StopIteration):
         feed.send(Searched(found, 9000.0, [], False))  # the peer is its own twin
+    of_search, of_twin, of_last = ceilings.expected_seconds(plan)
+    assert of_search == of_last > of_twin > 0
 
 
 @pytest.mark.parametrize("seed", [1, 4])
@@ -159,8 +174,6 @@ def test_each_event_has_a_bed_of_its_own_and_only_an_exhaustion_a_small_table() 
     usual = experiment.dut.tracked_limit
     limits = [turn.experiment.dut.tracked_limit for turn in turns]
     assert limits == [usual, settings.of_exhausted()["tracked_limit"], usual]
-    left = [turn.left_s for turn in turns]
-    assert left == sorted(left, reverse=True)
 
 
 def test_a_ramp_ends_with_the_most() -> None:

@@ -1,11 +1,8 @@
 """A test bed with a device under test, and single trials on it."""
 
-import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-from rich.console import Console
 
 from stackcost.analysis import core_time, cpu
 from stackcost.analysis.readings import Readings
@@ -35,8 +32,7 @@ def session_of(
     with (
         RunLock(),
         ending_signals_raise(),
-        Progress(60, Console(file=io.StringIO())) as progress,
-        open_profile_session(kind, experiment, folder, "test", progress) as session,
+        open_profile_session(kind, experiment, folder, Progress()) as session,
     ):
         yield session
 

@@ -1,7 +1,6 @@
 """Whether the last, small segment of a response waits for an ACK: by profile and by server."""
 
 import base64
-import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +8,6 @@ from statistics import median
 from typing import Any
 
 import pytest
-from rich.console import Console
 from scapy.all import TCP, Ether
 
 from stackcost.bed.lock import RunLock
@@ -40,8 +38,7 @@ def loaded(server: str, tcp: str, folder: Path) -> Iterator[ProfileSession]:
     with (
         RunLock(),
         ending_signals_raise(),
-        Progress(60, Console(file=io.StringIO())) as progress,
-        open_profile_session(kind, experiment, folder / "logs", "test", progress) as session,
+        open_profile_session(kind, experiment, folder / "logs", Progress()) as session,
     ):
         prepare_load(session)
         yield session

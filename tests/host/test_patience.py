@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.schema import Experiment
@@ -116,9 +115,8 @@ def test_what_is_asked_before_the_server_starts_has_it_too(
 
     monkeypatch.setattr(server_session, "server_settings", settings)
     with (
-        Progress(0.0, Console()) as progress,
         pytest.raises(StackcostError, match="enough"),
-        running_server(NginxKernel, experiment(patience=7), tmp_path, "here", progress),
+        running_server(NginxKernel, experiment(patience=7), tmp_path, Progress()),
     ):
         pass
     assert seen == [7] and patient(1) == 1
@@ -127,10 +125,7 @@ def test_what_is_asked_before_the_server_starts_has_it_too(
 @pytest.mark.bed
 def test_an_experiments_patience_holds_while_its_server_runs(tmp_path: Path) -> None:
     slow = experiment(patience=7)
-    with (
-        Progress(0.0, Console()) as progress,
-        running_server(NginxKernel, slow, tmp_path, "here", progress),
-    ):
+    with running_server(NginxKernel, slow, tmp_path, Progress()):
         assert patient(1) == 7
     assert patient(1) == 1
 

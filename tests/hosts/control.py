@@ -57,10 +57,7 @@ def main() -> None:
 
 def open_session(experiment: Experiment, logs: Path) -> None:
     kind = server_class(experiment.servers[0])
-    with (
-        Progress(0.0, Console(quiet=True)) as progress,
-        open_profile_session(kind, experiment, logs, "test", progress),
-    ):
+    with open_profile_session(kind, experiment, logs, Progress()):
         pass
 
 

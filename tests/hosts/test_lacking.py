@@ -81,9 +81,7 @@ def test_its_systems_are_not_measured_and_the_others_are(
     assert {turn.variant.name for turn in plan(experiment, lacking=THERE)} == {"nginx/kernel"}
     shares = experiment.load.model_copy(update={"offered_cps": [], "offered_shares": [0.5]})
     folder = RunFolder.create(tmp_path, "test")
-    campaign = Campaign(
-        folder, Manifest(run=folder.name), Progress(0.0, Console(file=io.StringIO()))
-    )
+    campaign = Campaign(folder, Manifest(run=folder.name), Progress())
     feed = feeder.turns_of(experiment.model_copy(update={"load": shares}), campaign, THERE)
     asked = [next(feed), feed.send((Held(1000.0), "")), *feed]
     assert {turn.system for turn in asked} == {"nginx/kernel"}

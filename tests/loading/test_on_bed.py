@@ -1,15 +1,14 @@
 """Two generators that load one server of this machine over a switch."""
 
-import io
 import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import psutil
 import pytest
-from rich.console import Console
 
 from stackcost.analysis import generators
 from stackcost.analysis.readings import Readings
@@ -53,9 +52,8 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExitStack]:
 @pytest.fixture(scope="module")
 def session(opened: ExitStack, tmp_path_factory: pytest.TempPathFactory) -> ProfileSession:
     folder = tmp_path_factory.mktemp("two-generators")
-    progress = opened.enter_context(Progress(60, Console(file=io.StringIO())))
     return opened.enter_context(
-        open_profile_session(NginxKernel, two_generators(), folder, "test", progress)
+        open_profile_session(NginxKernel, two_generators(), folder, Progress())
     )
 
 
@@ -112,7 +110,10 @@ def test_a_step_of_a_search_counts_what_both_lost(session: ProfileSession) -> No
 
 
 def test_one_that_is_killed_ends_the_trial_with_its_name_and_the_other_is_stopped(
-    session: ProfileSession, opened: ExitStack, tmp_path: Path
+    session: ProfileSession,
+    opened: ExitStack,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The last test of this file: it ends the session."""
     load = session.experiment.load.model_copy(update={"warm_up_s": 0.2, "sustain_s": 1.5})
@@ -121,14 +122,14 @@ def test_one_that_is_killed_ends_the_trial_with_its_name_and_the_other_is_stoppe
     (tmp_path / "samples").mkdir()
     prepare_load(session)
     killed = generator_processes()["generator-2"]
-    pause = session.progress.pause
+    pause = time.sleep
 
     def kill_amid(seconds: float) -> None:
         if seconds == load.sustain_s:
             os.kill(killed.pid, signal.SIGKILL)
         pause(seconds)
 
-    session.progress.pause = kill_amid  # type: ignore[method-assign]
+    monkeypatch.setattr(time, "sleep", kill_amid)
     with (
         pytest.raises(StackcostError, match=r"generator-2 ended with exit status -?\d+"),
         storing(run, session, trial),

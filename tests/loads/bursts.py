@@ -40,5 +40,5 @@ class Bursts(OwnKind):
         end, share = time.monotonic() + seconds, HIGH
         while time.monotonic() < end:
             session.loading.update(share * load.offered_cps)
-            session.progress.pause(load.settings["burst_s"])
+            time.sleep(load.settings["burst_s"])
             share = HIGH + LOW - share

@@ -1,6 +1,5 @@
 """Loads over TLS: the clients of generators on this machine, against nginx and against a peer."""
 
-import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,7 +7,6 @@ from typing import Any
 
 import pytest
 from hdrh.histogram import HdrHistogram
-from rich.console import Console
 
 from stackcost.analysis.flags import failures_of
 from stackcost.analysis.readings import Readings
@@ -36,11 +34,9 @@ def with_tls(tls: dict[str, Any], generators: int = 1) -> Experiment:
 
 @contextmanager
 def opened(server: str, experiment: Experiment, folder: Path) -> Iterator[ProfileSession]:
-    progress = Progress(60, Console(file=io.StringIO()))
     with (
         RunLock(),
-        progress,
-        open_profile_session(server_class(server), experiment, folder, "test", progress) as session,
+        open_profile_session(server_class(server), experiment, folder, Progress()) as session,
     ):
         yield session
 

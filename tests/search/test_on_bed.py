@@ -1,6 +1,5 @@
 """Searches on the real test bed, of servers whose ceilings were set on purpose."""
 
-import io
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +8,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from rich.console import Console
 
 from stackcost.analysis.ceiling.bottleneck import find_bottleneck
 from stackcost.analysis.ceiling.settings import Goal, SearchSettings, settings_for
@@ -68,9 +66,8 @@ def session_of(experiment: Experiment, folder: Path) -> Iterator[ProfileSession]
     with (
         RunLock(),
         ending_signals_raise(),
-        Progress(60, Console(file=io.StringIO())) as progress,
         open_profile_session(
-            NginxKernel, experiment, folder / "logs", "test", progress, DETAIL
+            NginxKernel, experiment, folder / "logs", Progress(), DETAIL
         ) as session,
     ):
         yield session

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import pytest
-from rich.console import Console
 
 from stackcost.collect.slab import Slab
 from stackcost.host.namespace import execute
@@ -23,10 +22,7 @@ FLOWS = 300
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProfileSession]:
     folder = tmp_path_factory.mktemp("logs")
-    with (
-        Progress(1.0, Console(quiet=True)) as progress,
-        open_profile_session(NginxKernel, selfcheck_experiment(), folder, "test", progress) as made,
-    ):
+    with open_profile_session(NginxKernel, selfcheck_experiment(), folder, Progress()) as made:
         yield made
 
 

@@ -1,6 +1,5 @@
 """Trials of HTTP clients on the real test bed: where receive work goes, and what limits say."""
 
-import io
 import os
 import subprocess
 import time
@@ -12,7 +11,6 @@ from typing import Any
 
 import psutil
 import pytest
-from rich.console import Console
 
 from stackcost.analysis.core_time import foreign_share, kernel_seconds
 from stackcost.analysis.flags import flags_of
@@ -137,8 +135,7 @@ def session_in(folder: Path) -> Iterator[HttpSession]:
     with (
         RunLock(),
         ending_signals_raise(),
-        Progress(60, Console(file=io.StringIO())) as progress,
-        open_http_session(NginxKernel, experiment, folder / "logs", "test", progress) as session,
+        open_http_session(NginxKernel, experiment, folder / "logs", Progress()) as session,
     ):
         yield session
 

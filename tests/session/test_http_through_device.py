@@ -1,12 +1,10 @@
 """HTTPS clients through a device to a server behind it: each part has its own cost."""
 
-import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from stackcost.analysis.behind import behind_cost
 from stackcost.analysis.core_time import sum_of
@@ -36,8 +34,7 @@ def session_of(name: str, folder: Path, behind: str = "nginx") -> Iterator[HttpS
     with (
         RunLock(),
         ending_signals_raise(),
-        Progress(60, Console(file=io.StringIO())) as progress,
-        open_http_session(server_class(name), experiment, folder, "test", progress) as session,
+        open_http_session(server_class(name), experiment, folder, Progress()) as session,
     ):
         yield session
 

@@ -1,11 +1,9 @@
 """A server that answers some of its connections and holds the rest: no client reports the rest."""
 
-import io
 import sys
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
@@ -91,9 +89,8 @@ def test_wrk_does_not_tell_of_silent_connections_and_its_kernel_does(tmp_path: P
     with (
         RunLock(),
         ending_signals_raise(),
-        Progress(60, Console(file=io.StringIO())) as progress,
         open_http_session(
-            AnswersTen, load_experiment(plan), tmp_path / "logs", "test", progress
+            AnswersTen, load_experiment(plan), tmp_path / "logs", Progress()
         ) as session,
     ):
         run_http_trial(session, trial)

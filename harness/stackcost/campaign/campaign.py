@@ -38,7 +38,10 @@ class Campaign:
         self._progress = progress
         self._number = next_number(folder, stored)
         self._repeats = Repeats()
-        self._passed_s = 0.0
+
+    def expect(self, turns: Sequence[float]) -> None:
+        """The plan of a feed: the estimated seconds of each turn that has not begun, in order."""
+        self._progress.expect(turns)
 
     def run(self, feed: Feed[None]) -> None:
         """Run all turns of a feed, and send it the result of each turn."""
@@ -53,11 +56,12 @@ class Campaign:
     def take(self, turn: Turn[Session, Result]) -> Result:
         """Run one turn and return its result; an error message begins with `turn.where`."""
         logs = self.folder.path / "logs" / re.sub(r"[^\w.-]", "-", turn.logs)
-        arguments = turn.kind, turn.experiment, logs, turn.where, self._progress
-        self._progress.expect(self._passed_s + turn.left_s)
+        system = turn.system or turn.kind.name
         try:
-            with turn.open(*arguments) as session:
-                self._pass(turn.seconds)
+            with (
+                self._progress.turn(turn.where, system, turn.setup_s),
+                turn.open(turn.kind, turn.experiment, logs, self._progress) as session,
+            ):
                 self._record(turn, session)
                 with closing(turn.steps(session)) as steps:
                     return self._result_of(steps, session)
@@ -93,11 +97,12 @@ class Campaign:
             trial.set_aside = purpose.set_aside
             if step_of_search := trial.load_as(SearchStep):
                 step_of_search.repeat = len(attempts)
-            self._progress.expect(self._passed_s + step.left_s)
-            session.say(step.words + (AGAIN if attempts else ""))
-            with storing(self.folder, session, trial):
+            again = AGAIN if attempts else ""
+            with (
+                self._progress.trial(step.words, step.seconds, again),
+                storing(self.folder, session, trial),
+            ):
                 step.make(trial)
-            self._pass(step.seconds)
             attempts.append(trial)
             if purpose.decides:
                 require_wanted_stack(trial)
@@ -119,11 +124,6 @@ class Campaign:
         self.manifest.servers[turn.system] = described["server"]
         self.manifest.servers["generator"] = described["generator"]
         self.folder.write_manifest(self.manifest)
-
-    def _pass(self, seconds: float) -> None:
-        """Add planned seconds of finished work to the progress."""
-        self._passed_s += seconds
-        self._progress.reach(self._passed_s)
 
 
 def next_number(folder: RunFolder, stored: Sequence[Trial]) -> int:

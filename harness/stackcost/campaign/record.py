@@ -15,10 +15,10 @@ from stackcost.bed.lock import RunLock, locked_file
 from stackcost.campaign import made
 from stackcost.campaign.campaign import Campaign, next_number
 from stackcost.campaign.identity import check_resumable
+from stackcost.campaign.shown import shown
 from stackcost.collect.machine import describe_machine
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.signals import ending_signals_held, ending_signals_raise
-from stackcost.session.progress import Progress
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import Resumption, utc_now
 
@@ -47,7 +47,7 @@ def new_campaign(
     """
     check_root()
     locked = RunLock() if here else nullcontext()
-    with locked, ending_signals_raise(), Progress(0.0, console) as progress:
+    with locked, ending_signals_raise(), shown(console) as progress:
         machine = describe_machine()
         folder = RunFolder.create(results, name)
         made.RUNS.append(folder)
@@ -70,7 +70,7 @@ def resumed_campaign(
     machine = describe_machine()
     here = check_resumable(folder.manifest(), machine).uses_this_machine
     locked = RunLock() if here else locked_file(folder.path / "lock", f"{folder.name} is resumed")
-    with locked, ending_signals_raise(), Progress(0.0, console) as progress:
+    with locked, ending_signals_raise(), shown(console) as progress:
         manifest = folder.manifest()
         stored = folder.trials()
         resumption = Resumption(

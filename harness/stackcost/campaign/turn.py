@@ -41,8 +41,7 @@ class PlannedTrial:
     """A trial as planned, before it runs. The campaign gives it its number.
 
     `make`: offers the load and fills the trial in. `words`: describes the trial on the progress
-    line. `seconds`: estimated duration of the trial. `left_s`: estimated time until the end of the
-    run, this trial included.
+    line. `seconds`: estimated duration of the trial.
     """
 
     trial: Trial
@@ -50,7 +49,6 @@ class PlannedTrial:
     words: str
     purpose: Purpose
     seconds: float = 0.0
-    left_s: float = 0.0
 
 
 Result = TypeVar("Result")
@@ -70,11 +68,10 @@ class Opens(Protocol[Opened]):
         kind: type[Server],
         experiment: Experiment,
         folder: Path,
-        where: str,
         progress: Progress,
         /,
     ) -> AbstractContextManager[Opened]:
-        """The session. `folder`: for logs of programs. `where`: the turn's name, for messages."""
+        """The session. `folder`: for logs of programs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +83,7 @@ class Turn(Generic[Session, Result]):
     turn's name for people; messages begin with it. `logs`: name of the folder for the programs'
     logs. `open`: opens the session for the trials. `steps`: takes the session and generates the
     planned trials; its return value is the result of the turn.
-    `seconds`: estimated time until the first trial. `left_s`: estimated time until the end of the
-    run, this turn included.
+    `setup_s`: estimated time until the first trial.
     """
 
     system: str
@@ -98,8 +94,7 @@ class Turn(Generic[Session, Result]):
     steps: Callable[[Session], PlannedTrials[Result]]
     open: Opens[Session]
     bed: str = ""
-    seconds: float = SETUP_S
-    left_s: float = 0.0
+    setup_s: float = SETUP_S
 
     def taken(self) -> "Feed[Result]":
         """The turn as a part of a feed, which gets its result: `yield from turn.taken()`."""

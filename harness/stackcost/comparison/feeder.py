@@ -16,8 +16,6 @@ from stackcost.comparison.plan import (
     PlannedTurn,
     identity,
     plan,
-    planned_seconds,
-    setup_seconds,
 )
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.collectors import figures_of
@@ -25,7 +23,7 @@ from stackcost.experiment.matrix import variants
 from stackcost.experiment.schema import Experiment
 from stackcost.loads.kind import LoadKind
 from stackcost.published.recomputed import read_publication
-from stackcost.search.slowest import lowest_ceilings
+from stackcost.search.slowest import expected_seconds, lowest_ceilings
 from stackcost.session.http_session import open_http_session
 from stackcost.session.profile_session import open_profile_session
 from stackcost.session.server_session import ServerSession
@@ -108,11 +106,11 @@ def turns_of(
     """
     if experiment.load.offered_shares and not campaign.manifest.loads_found:
         planned = plan(at_loads(experiment, campaign.manifest), lacking=lacking)
-        after_s = planned_seconds(planned, experiment)
         systems = [
             each for each in variants(experiment) if not each.lacking and each.name not in lacking
         ]
-        found = yield from lowest_ceilings(systems, after_s)
+        campaign.expect([*expected_seconds(systems), *(turn.seconds for turn in planned)])
+        found = yield from lowest_ceilings(systems)
         ceilings = {name: held.ceiling for name, held in found.items()}
         rates = experiment.load.rates_of(min(ceilings.values()))
         not_held = {name: list(held.not_held) for name, held in found.items() if held.not_held}
@@ -120,24 +118,22 @@ def turns_of(
         campaign.note_loads(loads)
     experiment = at_loads(experiment, campaign.manifest)
     turns = plan(experiment, campaign.stored, lacking, campaign.manifest.order_seed)
-    for at, turn in enumerate(turns):
-        kind, setup_s = server_class(turn.variant.server), setup_seconds(experiment)
-        left_s = planned_seconds(turns[at:], experiment)
+    campaign.expect([turn.seconds for turn in turns])
+    for turn in turns:
         http = turn.variant.experiment.http
         yield Turn(
             system=turn.variant.name,
-            kind=kind,
+            kind=server_class(turn.variant.server),
             experiment=turn.variant.experiment,
             where=f"round {turn.round} of {experiment.rounds}, {turn.variant.name}",
             logs=f"{turn.round}-{turn.variant.name}",
-            steps=partial(_steps, turn, left_s - setup_s),
+            steps=partial(_steps, turn),
             open=open_http_session if http else open_profile_session,
-            seconds=setup_s,
-            left_s=left_s,
+            setup_s=turn.setup_s,
         )
 
 
-def _steps(turn: PlannedTurn, left_s: float, session: ServerSession) -> PlannedTrials[None]:
+def _steps(turn: PlannedTurn, session: ServerSession) -> PlannedTrials[None]:
     """The loads of a turn in order; a kind is prepared before its first."""
     prepared: LoadKind[Any, Any] | None = None
     for planned in turn.loads:
@@ -145,8 +141,7 @@ def _steps(turn: PlannedTurn, left_s: float, session: ServerSession) -> PlannedT
             planned.kind.prepare(session)
             prepared = planned.kind
         planned.trial.response_bytes = session.response_bytes
-        yield from planned.kind.steps(session, planned.trial, planned.load, left_s)
-        left_s -= planned.seconds
+        yield from planned.kind.steps(session, planned.trial, planned.load)
 
 
 def _publication(path: Path | None) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ Every system has one turn in a round; `stackcost.campaign.order` has the order.
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,16 @@ class PlannedTurn:
         """All trials in order."""
         return [planned.trial for planned in self.loads]
 
+    @property
+    def setup_s(self) -> float:
+        """About how long it takes until its first trial begins."""
+        return HTTP_SETUP_S if self.variant.experiment.http else SETUP_S
+
+    @property
+    def seconds(self) -> float:
+        """About how long it takes."""
+        return self.setup_s + sum(planned.seconds for planned in self.loads)
+
 
 def plan(
     experiment: Experiment,
@@ -82,15 +92,3 @@ def plan(
 def identity(trial: Trial) -> tuple[object, ...]:
     """The values that identify a trial of the plan."""
     return trial.server, trial.round, *trial.load.identity
-
-
-def planned_seconds(turns: Sequence[PlannedTurn], experiment: Experiment) -> float:
-    """About how long these turns take, without the report."""
-    return sum(
-        setup_seconds(experiment) + sum(planned.seconds for planned in turn.loads) for turn in turns
-    )
-
-
-def setup_seconds(experiment: Experiment) -> float:
-    """About how long it takes until a turn's first trial begins."""
-    return HTTP_SETUP_S if experiment.http else SETUP_S

@@ -42,6 +42,7 @@ def run_events(
     }
     here = experiment.uses_this_machine
     with new_campaign(results, "events", command, console, here=here, experiment=about) as campaign:
+        campaign.expect([SETUP_S + settings.length(event) for event in events])
         campaign.run(turns_of(experiment, events, settings))
     return campaign.folder
 
@@ -52,8 +53,7 @@ def turns_of(
     """A turn for each event, in order."""
     (entry,) = experiment.servers
     name = server_name(entry)
-    for at, event in enumerate(events):
-        left_s = sum(SETUP_S + settings.length(each) for each in events[at:])
+    for event in events:
         table = settings.of_exhausted() if event in EXHAUSTING else {}
         yield Turn(
             system=name,
@@ -64,21 +64,20 @@ def turns_of(
             ),
             where=f"{event} of {name}",
             logs=event,
-            steps=partial(_steps, name, event, settings, left_s - SETUP_S),
+            steps=partial(_steps, name, event, settings),
             open=open_profile_session,
-            left_s=left_s,
         )
 
 
 def _steps(
-    name: str, event: Event, settings: EventSettings, left_s: float, session: ProfileSession
+    name: str, event: Event, settings: EventSettings, session: ProfileSession
 ) -> PlannedTrials[None]:
     length, purpose = session.response_bytes, Purpose()
     if event == "mix":
         mix = MixedLoad()
         trial = Trial(name, 0, 1, mix, length)
-        yield Mix(settings).planned(session, trial, mix, left_s, purpose)
+        yield Mix(settings).planned(session, trial, mix, purpose)
     else:
         load = DeviceEvent(event=event, settings=settings)
         trial = Trial(name, 0, 1, load, length)
-        yield Events().planned(session, trial, load, left_s, purpose)
+        yield Events().planned(session, trial, load, purpose)

@@ -180,8 +180,8 @@ class LocalBench:
             logs=f"{what}-{name}",
             steps=steps,
             open=self._open,
-            left_s=SETUP_S + seconds,
         )
+        self._campaign.expect([SETUP_S + seconds])
         return self._campaign.take(turn)
 
     def _rising(self, session: ProfileSession) -> PlannedTrials[float]:
@@ -207,14 +207,12 @@ class LocalBench:
             offer_load(session, trial, part)
             reset_server(session)
 
-        seconds = _seconds_of_trial(sustain_s)
         (trial,) = yield PlannedTrial(
             trial=Trial(self._target.name, 0, number, load, length),
             make=make,
             words=f"{offered_cps:,.0f} connections/s",
             purpose=FOR_LOAD if number == SEARCH else JUDGED,
-            seconds=seconds,
-            left_s=seconds,
+            seconds=_seconds_of_trial(sustain_s),
         )
         found = gate_trial(Readings(trial), session.experiment.cores.server)
         if found is None:

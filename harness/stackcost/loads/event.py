@@ -75,7 +75,7 @@ class Events(LoadKind[ProfileSession, DeviceEvent]):
                 if event in EXHAUSTING and works_again(unanswered, settings):
                     client.stop()
                     break
-                session.progress.pause(EVERY_S)
+                time.sleep(EVERY_S)
             if event not in BREAKS:
                 load.limits = session.serving.limits(session.experiment.workload.port)
             load.cut_flows = session.end_traffic(LAST_FLOWS_S)

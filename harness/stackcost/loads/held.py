@@ -128,7 +128,7 @@ def _hold_generators(session: ProfileSession, trial: Trial, load: HeldFlows, how
     began = session.read_edge()
     session.loading.start(mult=1)
     end = time.monotonic() + how.flow_s(opening_s)  # of the first flow
-    session.progress.pause(opening_s)
+    time.sleep(opening_s)
     if how.all_open:
         limit_s = patient(OPEN_PATIENCE_S)
         if not wait_until(lambda: _open_now(session) >= count, limit_s, POLL_S):
@@ -150,12 +150,12 @@ def _read(
     began: float | None = None,
 ) -> None:
     """Read at the edges of the hold and between. `began`: when the first flow was opened."""
-    session.progress.pause(how.settle_s)
+    time.sleep(how.settle_s)
     first = session.read_edge()
     if began is not None:
         trial.phases["opening"] = Window(began, first)
     for _ in range(how.readings - 1):
-        session.progress.pause(how.hold_s / (how.readings - 1))
+        time.sleep(how.hold_s / (how.readings - 1))
         last = session.read_edge()
     trial.phases["hold"] = Window(first, last)
     session.look("during")

@@ -58,21 +58,18 @@ class Http(LoadKind[HttpSession, HttpClients]):
         """With the connections of the plan."""
         run_http_trial(session, trial)
 
-    def steps(
-        self, session: HttpSession, trial: Trial, load: HttpClients, left_s: float
-    ) -> PlannedTrials[None]:
+    def steps(self, session: HttpSession, trial: Trial, load: HttpClients) -> PlannedTrials[None]:
         """Before the trial the search for its concurrency, if that is not given."""
         http, connections = session.http, None
         if http.concurrency:
-            connections = yield from self._connections(session, trial, load, left_s)
-            left_s -= self._search_s(http)
+            with session.progress.search(self._search_s(http)):
+                connections = yield from self._connections(session, trial, load)
         yield PlannedTrial(
             trial=trial,
             make=partial(run_http_trial, session, connections=connections),
             words=self.words(load),
             purpose=FIGURE,
             seconds=self._trial_s(http, http.sustain_s),
-            left_s=left_s,
         )
 
     @staticmethod
@@ -88,18 +85,16 @@ class Http(LoadKind[HttpSession, HttpClients]):
         return doublings * self._trial_s(http, search.trial_s)
 
     def _connections(
-        self, session: HttpSession, planned: Trial, load: HttpClients, left_s: float
+        self, session: HttpSession, planned: Trial, load: HttpClients
     ) -> PlannedTrials[int]:
         """Find the connections of each client process. Its trials are stored but not in figures."""
         http, limit = session.http, session.http.concurrency
         assert limit is not None
-        seconds, ends_s = self._trial_s(http, limit.trial_s), left_s - self._search_s(http)
 
         def each(count: int) -> int:
             return max(1, count // http.processes)
 
         def holds(count: int) -> PlannedTrials[bool]:
-            nonlocal left_s
             (trial,) = yield PlannedTrial(
                 trial=planned,
                 make=partial(
@@ -107,10 +102,8 @@ class Http(LoadKind[HttpSession, HttpClients]):
                 ),
                 words=f"{load.test}: search for the concurrency, {count:,} connections",
                 purpose=FOR_CONCURRENCY,
-                seconds=seconds,
-                left_s=left_s,
+                seconds=self._trial_s(http, limit.trial_s),
             )
-            left_s = max(ends_s, left_s - seconds)
             p99 = p99_us(trial)
             return p99 is not None and p99 < limit.p99_below_ms * 1000 and not trial.traffic.failed
 
@@ -241,7 +234,7 @@ def _sustain(
     processes = {f"client-{at}": pid for at, pid in enumerate(clients.process_ids)}
     session.clients_stack.check_stack("during", processes)
     # Looks at Onload take seconds on a slow host, and the clients end at a fixed time.
-    session.progress.pause(max(0.0, first + sustain_s - time.monotonic()))
+    time.sleep(max(0.0, first + sustain_s - time.monotonic()))
     last = session.read_edge()
     load.answered = _answered(session, http.test(load.test))
     session.clients_stack.check_stack("after", processes)  # a stack ends with its client

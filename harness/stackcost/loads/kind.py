@@ -54,21 +54,17 @@ class LoadKind(ABC, Generic[Session, Asked]):
         session: Session,
         trial: Trial,
         load: Asked,
-        left_s: float,
         purpose: Purpose = FIGURE,
     ) -> PlannedTrial:
-        """The trial of a load for the campaign. `left_s`: estimated time until the run's end."""
+        """The trial of a load for the campaign."""
         return PlannedTrial(
             trial=trial,
             make=partial(self.offer, session),
             words=self.words(load),
             purpose=purpose,
             seconds=self.seconds(load),
-            left_s=left_s,
         )
 
-    def steps(
-        self, session: Session, trial: Trial, load: Asked, left_s: float
-    ) -> PlannedTrials[None]:
+    def steps(self, session: Session, trial: Trial, load: Asked) -> PlannedTrials[None]:
         """The trial as a step of a turn; a kind may find out something by others before it."""
-        yield self.planned(session, trial, load, left_s)
+        yield self.planned(session, trial, load)

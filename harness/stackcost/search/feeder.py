@@ -86,17 +86,15 @@ def run_ceilings(
         order_seed=plan.seed,
         not_measured={each.name: each.lacking for each in plan.targets if each.lacking},
     ) as campaign:
+        campaign.expect(expected_seconds(plan))
         campaign.run(turns_of(plan))
     return campaign.folder
 
 
 def turns_of(plan: CeilingPlan) -> Feed[None]:
     """All searches in order; the twin once, after a target's first search."""
-    searches = plan.searches()
-    seconds = [_seconds_of(plan.settings[key.of], target, key) for target, key in searches]
-    for place, (target, key) in enumerate(searches):
-        settings, (search_s, twin_s) = plan.settings[key.of], seconds[place]
-        after_s = sum(map(sum, seconds[place + 1 :]))
+    for target, key in plan.searches():
+        settings = plan.settings[key.of]
         where = f"{key.round} of {plan.rounds}, " if plan.rounds > 1 else ""
         turn = Turn(
             system=target.name,
@@ -104,12 +102,11 @@ def turns_of(plan: CeilingPlan) -> Feed[None]:
             experiment=target.experiment,
             where=f"{where}{key.of} of {target.name}",
             logs=f"{key.round}-{target.name}-{key.of}-{target.server}",
-            steps=partial(search_steps, key=key, settings=settings, after_s=twin_s + after_s),
+            steps=partial(search_steps, key=key, settings=settings),
             open=partial(open_profile_session, detail=DETAIL),
-            left_s=search_s + twin_s + after_s,
         )
         found = yield from turn.taken()
-        if twin_s:
+        if _twin_follows(target, key):
             not_held = found.outcome.bounds[settings.goals[0]].upper or found.highest
             twin = _twin_of(target)
             yield Turn(
@@ -118,22 +115,19 @@ def turns_of(plan: CeilingPlan) -> Feed[None]:
                 experiment=target.experiment,
                 where=f"{turn.where} (twin)",
                 logs=f"{key.round}-{target.name}-{key.of}-{twin}",
-                steps=partial(
-                    _twin_steps, key=key, settings=settings, load=not_held, after_s=after_s
-                ),
+                steps=partial(_twin_steps, key=key, settings=settings, load=not_held),
                 open=turn.open,
-                left_s=twin_s + after_s,
             )
 
 
 def _twin_steps(
-    session: ProfileSession, key: SearchKey, settings: SearchSettings, load: float, after_s: float
+    session: ProfileSession, key: SearchKey, settings: SearchSettings, load: float
 ) -> PlannedTrials[None]:
     """Offer the load that the server did not hold, and higher loads, to the twin."""
     Steps(key.of).prepare(session)
     purpose, duration = Purpose(settings.repeats, decides=True), settings.final_trial_duration
     for offered in rising(load, TWIN_STEP, min(TWIN_MOST * load, settings.most_load)):
-        attempts = yield search_step(session, key, offered, duration, purpose, after_s, twin=True)
+        attempts = yield search_step(session, key, offered, duration, purpose, twin=True)
         if trial_loss(decisive(attempts)).lost:
             break
 
@@ -143,17 +137,25 @@ def _twin_of(target: Variant) -> str:
     return server_class(target.server).twin
 
 
-def _has_twin(target: Variant) -> bool:
-    """Not the twin itself. The wire joins two ports of a generator, so it is on no other host."""
+def _twin_follows(target: Variant, key: SearchKey) -> bool:
+    """After a first search, and not after the twin's own.
+
+    The wire joins two ports of a generator, so it is on no other host.
+    """
     twin = server_class(_twin_of(target))
     on_hosts = target.experiment.bed is not None
-    return twin is not server_class(target.server) and not (on_hosts and twin.name == "dut/wire")
+    itself = twin is server_class(target.server)
+    return key.round == 1 and not itself and not (on_hosts and twin.name == "dut/wire")
 
 
-def _seconds_of(settings: SearchSettings, target: Variant, key: SearchKey) -> tuple[float, float]:
-    """Estimated duration of a search, and of the twin's turn after it (0 without a twin)."""
-    seconds = Steps(key.of, target.experiment.memory.open_cps).trial_s
-    twin_s = 0.0
-    if key.round == 1 and _has_twin(target):
-        twin_s = SETUP_S + 2 * seconds(settings.first_load, settings.final_trial_duration)
-    return SETUP_S + seconds_left(settings, (), seconds), twin_s
+def expected_seconds(plan: CeilingPlan) -> list[float]:
+    """About how long each turn takes: the searches, and the twins' turns."""
+    seconds = []
+    for target, key in plan.searches():
+        settings = plan.settings[key.of]
+        trial_s = Steps(key.of, target.experiment.memory.open_cps).trial_s
+        seconds.append(SETUP_S + seconds_left(settings, (), trial_s))
+        if _twin_follows(target, key):
+            twin_s = 2 * trial_s(settings.first_load, settings.final_trial_duration)
+            seconds.append(SETUP_S + twin_s)
+    return seconds

@@ -49,27 +49,23 @@ class Held(NamedTuple):
     not_held: tuple[float, ...] = ()
 
 
-def lowest_ceilings(systems: Sequence[Variant], after_s: float) -> Feed[dict[str, Held]]:
+def lowest_ceilings(systems: Sequence[Variant]) -> Feed[dict[str, Held]]:
     """What each system holds with at most 0.5 % loss.
 
     For a system that is faster than the slowest one so far, it is the value of the slowest one. The
-    trials are stored, but no figure uses them. `after_s`: seconds of work that will follow.
-    StackcostError if a system holds no load.
+    trials are stored, but no figure uses them. StackcostError if a system holds no load.
     """
     found: dict[str, Held] = {}
-    for at, system in enumerate(systems):
+    for system in systems:
         settings = narrowed(as_long_as(system.experiment.load.sustain_s), found)
-        seconds = expected_seconds(settings) + _check_seconds(settings)
-        still_s = after_s + (len(systems) - at - 1) * seconds
         turn = Turn(
             system=system.name,
             kind=server_class(system.server),
             experiment=system.experiment,
             where=f"search for the ceiling of {system.name}",
             logs=f"{BEFORE_THE_FIRST_ROUND}-{system.name}",
-            steps=partial(_steps, system, settings, still_s),
+            steps=partial(_steps, system, settings),
             open=partial(open_profile_session, detail=DETAIL),
-            left_s=seconds + still_s,
         )
         held, why_none = yield from turn.taken()
         if held is None:
@@ -95,9 +91,16 @@ def narrowed(settings: SearchSettings, found: dict[str, Held]) -> SearchSettings
     return settings.model_copy(update={"first_load": lowest, "most_load": lowest})
 
 
-def expected_seconds(settings: SearchSettings) -> float:
-    """About how long the search of one system takes, before any of its trials."""
-    return SETUP_S + seconds_left(settings, (), Steps("connections").trial_s)
+def expected_seconds(systems: Sequence[Variant]) -> list[float]:
+    """About how long the search of each system takes, with one try of the highest load."""
+    trial_s, found = Steps("connections").trial_s, dict[str, Held]()
+    seconds = []
+    for system in systems:
+        settings = narrowed(as_long_as(system.experiment.load.sustain_s), found)
+        check_s = trial_s(1.0, settings.final_trial_duration)
+        seconds.append(SETUP_S + seconds_left(settings, (), trial_s) + check_s)
+        found[system.name] = Held(settings.first_load)  # of any load: as long for each
+    return seconds
 
 
 def highest_held_load(settings: SearchSettings, outcome: SearchResult) -> float | None:
@@ -126,18 +129,12 @@ def checked(
     return Held(ceiling, tuple(not_held))
 
 
-def _check_seconds(settings: SearchSettings) -> float:
-    """Of one try of the highest load."""
-    return Steps("connections").trial_s(1.0, settings.final_trial_duration)
-
-
 def _steps(
-    system: Variant, settings: SearchSettings, after_s: float, session: ProfileSession
+    system: Variant, settings: SearchSettings, session: ProfileSession
 ) -> PlannedTrials[tuple[Held | None, str]]:
     """What the system holds; if it holds nothing, why."""
     key = SearchKey(system.name, "connections", BEFORE_THE_FIRST_ROUND)
-    left_s = _check_seconds(settings) + after_s
-    searched = yield from search_steps(session, key, settings, left_s, SET_ASIDE)
+    searched = yield from search_steps(session, key, settings, SET_ASIDE)
     found = highest_held_load(settings, searched.outcome)
     if found is None or searched.stopped:
         return None, why_none(key, searched, settings, system.experiment.cores.server)
@@ -145,7 +142,7 @@ def _steps(
 
     def holds(load: float) -> PlannedTrials[bool]:
         duration = settings.final_trial_duration
-        attempts = yield search_step(session, key, load, duration, purpose, after_s)
+        attempts = yield search_step(session, key, load, duration, purpose)
         return trial_loss(decisive(attempts)).loss_ratio <= settings.goals[0].loss_ratio
 
     rates_of = system.experiment.load.rates_of

@@ -34,27 +34,24 @@ def search_steps(
     session: ProfileSession,
     key: SearchKey,
     settings: SearchSettings,
-    after_s: float = 0.0,
     set_aside: str = "",
 ) -> PlannedTrials[Searched]:
-    """Search on a session.
-
-    `after_s`: seconds of work after the search. `set_aside`: why no figure uses its trials.
-    """
+    """Search on a session. `set_aside`: why no figure uses its trials."""
     kind = Steps(key.of, session.experiment.memory.open_cps)
     kind.prepare(session)
     so_far: SoFar = []
     tried: list[Trial] = []
-    while True:
-        outcome, wanted = next_trial(settings, so_far)
-        stopped = first_without_any(so_far) is not None
-        if wanted is None or stopped:
-            return Searched(outcome, max(load for load, _ in so_far), tried, stopped)
-        left_s = seconds_left(settings, so_far, kind.trial_s) - kind.trial_s(*wanted)
-        purpose = Purpose(settings.repeats, decides=True, set_aside=set_aside)
-        attempts = yield search_step(session, key, *wanted, purpose, left_s + after_s)
-        tried.append(decisive(attempts))
-        so_far.append((wanted[0], trial_loss(tried[-1])))
+    purpose = Purpose(settings.repeats, decides=True, set_aside=set_aside)
+    with session.progress.search(seconds_left(settings, so_far, kind.trial_s)) as search:
+        while True:
+            outcome, wanted = next_trial(settings, so_far)
+            stopped = first_without_any(so_far) is not None
+            if wanted is None or stopped:
+                return Searched(outcome, max(load for load, _ in so_far), tried, stopped)
+            search.left_s = seconds_left(settings, so_far, kind.trial_s)
+            attempts = yield search_step(session, key, *wanted, purpose)
+            tried.append(decisive(attempts))
+            so_far.append((wanted[0], trial_loss(tried[-1])))
 
 
 def search_step(
@@ -63,17 +60,13 @@ def search_step(
     load: float,
     duration: float,
     purpose: Purpose,
-    after_s: float = 0.0,
     twin: bool = False,
 ) -> PlannedTrial:
-    """A trial of a search; `load` in the unit of the ceiling, `duration` in seconds.
-
-    `after_s`: seconds of work after it.
-    """
+    """A trial of a search; `load` in the unit of the ceiling, `duration` in seconds."""
     kind = Steps(key.of, session.experiment.memory.open_cps)
     step = kind.step(load, duration, twin)
     trial = Trial(key.server, 0, key.round, step, session.response_bytes)
-    return kind.planned(session, trial, step, kind.seconds(step) + after_s, purpose)
+    return kind.planned(session, trial, step, purpose)
 
 
 def next_trial(

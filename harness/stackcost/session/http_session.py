@@ -50,7 +50,6 @@ def open_http_session(
     kind: type[Server],
     experiment: Experiment,
     folder: Path,
-    where: str,
     progress: Progress,
 ) -> Iterator[HttpSession]:
     """Start test bed and server, and set the client addresses; undo everything on exit.
@@ -70,14 +69,13 @@ def open_http_session(
         )
     own = addresses_of(workload.clients, http.processes)
     with (
-        running_server(kind, experiment, folder, where, progress, wanted_hugepages=0) as serving,
+        running_server(kind, experiment, folder, progress, wanted_hugepages=0) as serving,
         client_addresses(own, str(workload.server), serving.wiring),
         _ready(http, serving.bed, folder) as clients_stack,
         serving.sampling([Served(serving.requests_served)], Detail.SOFTIRQS) as sampler,
     ):
         yield HttpSession(
             experiment=experiment,
-            where=where,
             serving=serving,
             sampler=sampler,
             progress=progress,

@@ -110,7 +110,6 @@ def open_profile_session(
     kind: type[Server],
     experiment: Experiment,
     folder: Path,
-    where: str,
     progress: Progress,
     detail: Detail = Detail.SOFTIRQS,
 ) -> Iterator[ProfileSession]:
@@ -119,7 +118,7 @@ def open_profile_session(
     `folder` takes the configuration and logs of the server and the generator.
     `detail`: how detailed CPU time is measured.
     """
-    with server_and_generator(kind, experiment, folder, where, progress) as (serving, loading):
+    with server_and_generator(kind, experiment, folder, progress) as (serving, loading):
         request, workload = serving.probe_request(), experiment.workload
         length = (
             serving.response_length()
@@ -132,9 +131,7 @@ def open_profile_session(
                 tls=experiment.tls is not None,
             )
         )
-        progress.say(
-            f"{where}: server is healthy, response of {length:,} bytes; starting the generator"
-        )
+        progress.say(f"server is healthy, response of {length:,} bytes; starting the generator")
         loading.begin()
         loading.steer()
         if asked := experiment.network.parameters():
@@ -147,7 +144,6 @@ def open_profile_session(
         with serving.sampling(collectors, detail) as sampler:
             yield ProfileSession(
                 experiment=experiment,
-                where=where,
                 serving=serving,
                 loading=loading,
                 sampler=sampler,

@@ -1,94 +1,139 @@
-"""Shows the progress of a run and its remaining time: a bar on a terminal, or plain lines."""
+"""What a run does now, and how long it still takes: the one place that knows both."""
 
 import time
-from types import TracebackType
-from typing import Self
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
-from rich.console import Console
-from rich.progress import BarColumn, ProgressColumn, Task, TextColumn
-from rich.progress import Progress as Bar
-from rich.text import Text
 
-SLICE_S = 0.25
+@dataclass(frozen=True, slots=True)
+class Now:
+    """What a run does at a moment. All seconds are estimates of its plan.
+
+    `turn`: its name, as in messages. `system`: whose turn it is. `number`, `of`: which turn it is,
+    and of how many that are known. `doing`: what is being done, in words. `load`: of the trial that
+    runs; empty outside of trials. `passed_s`: of work that is finished.
+    """
+
+    turn: str
+    system: str
+    number: int
+    of: int
+    doing: str
+    load: str
+    passed_s: float
+    turn_left_s: float
+    left_s: float
+
+
+@dataclass(slots=True)
+class Search:
+    """A part of a turn whose trials follow from each other. `left_s`: seconds that it still takes,
+    without the trial that runs.
+    """
+
+    left_s: float
 
 
 class Progress:
-    """A context manager for `planned_s` seconds of work, of which `done` seconds are finished.
+    """Gets a run's plan once (`expect`), and then each turn and each trial when it begins.
 
-    On a terminal it redraws one line twice a second; otherwise it prints one line per `say`.
+    A set-up or a trial takes the seconds of its plan from what is left while it runs. It never
+    takes more: what comes after it takes as long as before, however long this one lasts.
     """
 
-    def __init__(self, planned_s: float, console: Console):
-        self._planned = planned_s
-        self._console = console
-        self._started = time.monotonic()
-        self._bar = Bar(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=30),
-            _TimeLeft(),
-            console=console,
-            refresh_per_second=2,
-            transient=True,
-        )
-        self._task = self._bar.add_task("starting", total=planned_s)
+    def __init__(self) -> None:
+        self._listeners: list[Callable[[Now], None]] = []
+        self._to_come: list[float] = []
+        self._turn = self._system = self._doing = self._load = ""
+        self._number = 0
+        self._passed_s = self._rest_s = self._step_s = self._began = 0.0
+        self._search: Search | None = None
 
-    def __enter__(self) -> Self:
-        if self._console.is_terminal:
-            self._bar.start()
-        return self
+    def subscribe(self, listener: Callable[[Now], None]) -> None:
+        """Call `listener` each time that something else is done; it must not wait."""
+        self._listeners.append(listener)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._console.is_terminal:
-            self._bar.stop()
+    def expect(self, turns: Sequence[float]) -> None:
+        """The seconds of each turn that has not begun, in order, in place of what was expected."""
+        self._to_come = list(turns)
 
-    @property
-    def left_s(self) -> float:
-        """Planned seconds that remain."""
-        return max(0.0, self._planned - self._bar.tasks[0].completed)
+    @contextmanager
+    def turn(self, name: str, system: str, setup_s: float) -> Iterator[None]:
+        """A turn goes on, at first for `setup_s` without a trial.
+
+        Without a plan it is expected to be over when it is set up.
+        """
+        self._rest_s, *self._to_come = self._to_come or [setup_s]
+        self._turn, self._system = name, system
+        self._number += 1
+        self._begin(setup_s)
+        try:
+            yield
+        finally:
+            self._end()
+            self._rest_s = 0.0
+
+    @contextmanager
+    def trial(self, load: str, seconds: float, again: str = "") -> Iterator[None]:
+        """A trial of this load runs. `again`: words for one that repeats the last and so comes on
+        top of the plan.
+        """
+        self._begin(seconds, planned=not again)
+        self._load = load
+        self.say(load + again)
+        try:
+            yield
+        finally:
+            self._end()
+
+    @contextmanager
+    def search(self, seconds: float) -> Iterator[Search]:
+        """A search goes on, for which the turn has `seconds`; what comes after it keeps its own."""
+        self._rest_s = max(0.0, self._rest_s - seconds)
+        self._search = Search(seconds)
+        try:
+            yield self._search
+        finally:
+            self._search = None
 
     def say(self, what: str) -> None:
-        """Show what is being done now."""
-        self._bar.update(self._task, description=what)
-        if not self._console.is_terminal:
-            passed = time.monotonic() - self._started
-            self._console.print(
-                f"[{passed:5.0f} s, about {clock(self.left_s)} left] {what}",
-                highlight=False,
-                markup=False,
-                soft_wrap=True,
-            )
+        """Tell what is being done now."""
+        self._doing = what
+        now = self.now()
+        for listener in self._listeners:
+            listener(now)
 
-    def expect(self, planned_s: float) -> None:
-        """Set the planned total of seconds, finished work included."""
-        self._planned = planned_s
-        self._bar.update(self._task, total=planned_s)
+    def now(self) -> Now:
+        """What is done at this moment. Another thread may ask, too."""
+        passed_s = min(self._step_s, time.monotonic() - self._began)
+        left_s = self._step_s - passed_s + self._rest_s
+        if search := self._search:
+            left_s += search.left_s
+        return Now(
+            turn=self._turn,
+            system=self._system,
+            number=self._number,
+            of=self._number + len(self._to_come),
+            doing=self._doing,
+            load=self._load,
+            passed_s=self._passed_s + passed_s,
+            turn_left_s=left_s,
+            left_s=left_s + sum(self._to_come),
+        )
 
-    def reach(self, seconds: float) -> None:
-        """Set how many of the planned seconds are finished."""
-        self._bar.update(self._task, completed=seconds)
+    def _begin(self, seconds: float, planned: bool = True) -> None:
+        """A set-up or a trial begins; its seconds come from the search that goes on, or the turn.
 
-    def pause(self, seconds: float) -> None:
-        """Wait, and show the progress meanwhile."""
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            time.sleep(min(SLICE_S, left))
-            self._bar.advance(self._task, min(SLICE_S, left))
+        Not `planned`: they come on top.
+        """
+        self._end()
+        if planned and self._search:
+            self._search.left_s = max(0.0, self._search.left_s - seconds)
+        elif planned:
+            self._rest_s = max(0.0, self._rest_s - seconds)
+        self._step_s, self._began = seconds, time.monotonic()
 
-
-class _TimeLeft(ProgressColumn):
-    def render(self, task: Task) -> Text:
-        """The remaining seconds of the plan, which is more exact than the past rate."""
-        left = max(0.0, (task.total or 0) - task.completed)
-        return Text(f"about {clock(left)} left")
-
-
-def clock(seconds: float) -> str:
-    """Format as minutes and seconds, 1:05; from one hour on as 2:00:00."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    def _end(self) -> None:
+        self._passed_s += self._step_s
+        self._step_s, self._load = 0.0, ""

@@ -31,13 +31,12 @@ ENDING_SHARE = 0.3  # of the warm-up
 class ServerSession:
     """What trials are run on.
 
-    `where`: round and server, for people. `serving`: the server and everything next to it.
+    `serving`: the server and everything next to it.
     `folder`: logs of all programs. `response_bytes`: as probed from the server; None where clients
     ask for several.
     """
 
     experiment: Experiment
-    where: str
     serving: RunningServer
     sampler: Sampling
     progress: Progress
@@ -59,10 +58,6 @@ class ServerSession:
     def bed(self) -> LocalTestbed:
         """The test bed, for what works only on that of one machine."""
         return self.here.bed
-
-    def say(self, what: str) -> None:
-        """Show what is being done now."""
-        self.progress.say(f"{self.where}: {what}")
 
     def check_parts(self) -> None:
         """StackcostError that names the part that has ended or is stopped."""
@@ -97,10 +92,10 @@ class ServerSession:
         stop = end - ENDING_SHARE * (end - time.monotonic())
         self.sampler.divide(True)
         try:
-            self.progress.pause(max(0.0, stop - time.monotonic()))
+            time.sleep(max(0.0, stop - time.monotonic()))
         finally:
             self.sampler.divide(False)
-        self.progress.pause(max(0.0, end - time.monotonic()))
+        time.sleep(max(0.0, end - time.monotonic()))
 
     def describe(self) -> dict[str, Any]:
         """What it runs on, for the manifest."""
@@ -112,7 +107,6 @@ def running_server(
     kind: type[Server],
     experiment: Experiment,
     folder: Path,
-    where: str,
     progress: Progress,
     wanted_hugepages: int = hugepages.USUAL_COUNT,
 ) -> Iterator[RunningServer]:
@@ -122,7 +116,7 @@ def running_server(
     """
     with patience(experiment.patience):  # TrexClient tells what the load will ask
         plan = server_plan(kind, experiment, wanted_hugepages)
-    with local_server(kind, plan, folder, lambda what: progress.say(f"{where}: {what}")) as side:
+    with local_server(kind, plan, folder, progress.say) as side:
         yield side
 
 

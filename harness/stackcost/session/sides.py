@@ -33,14 +33,14 @@ Opened = AbstractContextManager[RunningGenerator]
 
 @contextmanager
 def server_and_generator(
-    kind: type[Server], experiment: Experiment, folder: Path, where: str, progress: Progress
+    kind: type[Server], experiment: Experiment, folder: Path, progress: Progress
 ) -> Iterator[tuple[RunningServer, RunningGenerator]]:
     """A healthy server, and the generator before it begins; several generators are a group.
 
     All is undone on exit. `folder` is made for the configuration and logs of all programs.
     """
     if experiment.bed is None:
-        with running_server(kind, experiment, folder, where, progress) as serving:
+        with running_server(kind, experiment, folder, progress) as serving:
 
             def on_its_bed(each: PlannedGenerator) -> Opened:
                 plan = each.plan(serving.wiring, experiment.patience)
@@ -50,10 +50,7 @@ def server_and_generator(
                 yield serving, loading
         return
     folder.mkdir(parents=True, exist_ok=True)
-
-    def say(what: str) -> None:
-        progress.say(f"{where}: {what}")
-
+    say = progress.say
     with patience(experiment.patience), ExitStack() as opened:
 
         def agent_of(host: str) -> Host:

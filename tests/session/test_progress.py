@@ -1,0 +1,95 @@
+"""What a run does and what is left of it, without a run; the clock is the test's."""
+
+import time
+
+import pytest
+
+from stackcost.session.progress import Now, Progress
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds that the clock shows."""
+    shows = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: shows[0])
+    return shows
+
+
+def left(progress: Progress) -> tuple[float, float, float]:
+    """Seconds that have passed, that are left of the turn and of the whole."""
+    now = progress.now()
+    return now.passed_s, now.turn_left_s, now.left_s
+
+
+def test_time_passes_by_the_clock_within_a_step_and_never_into_the_next(
+    clock: list[float],
+) -> None:
+    progress = Progress()
+    progress.expect([10, 20])
+    with progress.turn("round 1 of 1, a", "a", 2):
+        assert left(progress) == (0, 10, 30)
+        clock[0] += 1
+        assert left(progress) == (1, 9, 29)
+        clock[0] += 50
+        assert left(progress) == (2, 8, 28), "a set-up that lasts takes no trial's time"
+        with progress.trial("first", 3):
+            assert left(progress) == (2, 8, 28)
+            clock[0] += 1
+            assert left(progress) == (3, 7, 27)
+        assert left(progress) == (5, 5, 25), "it took less than planned"
+    assert left(progress) == (5, 0, 20), "a turn that had less to do"
+    with progress.turn("round 1 of 1, b", "b", 2):
+        assert left(progress) == (5, 20, 20)
+
+
+def test_a_repeat_comes_on_top(clock: list[float]) -> None:
+    progress = Progress()
+    progress.expect([10])
+    with progress.turn("a", "a", 0):
+        for again in ("", ", again"):
+            with progress.trial("first", 4, again):
+                assert left(progress)[1:] == (10, 10)
+        assert left(progress) == (8, 6, 6)
+
+
+def test_a_search_corrects_what_it_takes_and_what_follows_keeps_its_time(
+    clock: list[float],
+) -> None:
+    progress = Progress()
+    progress.expect([20, 100])
+    with progress.turn("a", "a", 0):
+        with progress.search(12) as search:
+            assert left(progress)[1:] == (20, 120)
+            with progress.trial("first", 2):
+                assert left(progress)[1:] == (20, 120)
+            search.left_s = 30
+            with progress.trial("second", 2):
+                assert left(progress)[1:] == (38, 138)
+            with progress.trial("second", 2, ", again"):
+                assert left(progress)[1:] == (38, 138)
+        with progress.trial("after the search", 8):
+            assert left(progress)[1:] == (8, 108)
+
+
+def test_a_listener_gets_what_is_done_each_time_that_it_changes(clock: list[float]) -> None:
+    progress, told = Progress(), list[Now]()
+    progress.expect([10, 20])
+    progress.subscribe(told.append)
+    with progress.turn("round 1 of 1, a", "a", 2):
+        progress.say("server")
+        with progress.trial("1,000 connections/s", 3, ", repeated"):
+            pass
+    server, trial = told
+    assert (server.system, server.number, server.of) == ("a", 1, 2)
+    assert (server.turn, server.doing, server.load) == ("round 1 of 1, a", "server", "")
+    assert (trial.load, trial.doing) == ("1,000 connections/s", "1,000 connections/s, repeated")
+    assert progress.now().load == "", "the trial is over"
+
+
+def test_without_a_plan_there_is_what_goes_on(clock: list[float]) -> None:
+    progress = Progress()
+    with progress.turn("a", "a", 2):
+        assert left(progress) == (0, 2, 2)
+        with progress.trial("first", 3):
+            assert left(progress) == (2, 3, 3)
+    assert progress.now().of == 1
