@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from contextlib import closing
 
+from stackcost.campaign.observers import OBSERVERS, telling_of_session, telling_of_trial
 from stackcost.campaign.repeats import Repeats
 from stackcost.campaign.storing import require_wanted_stack, storing
 from stackcost.campaign.turn import Feed, PlannedTrial, PlannedTrials, Result, Session, Turn
@@ -38,6 +39,8 @@ class Campaign:
         self._progress = progress
         self._number = next_number(folder, stored)
         self._repeats = Repeats()
+        for each in OBSERVERS:
+            each.begins(folder, progress)
 
     def expect(self, turns: Sequence[float]) -> None:
         """The plan of a feed: the estimated seconds of each turn that has not begun, in order."""
@@ -63,7 +66,7 @@ class Campaign:
                 turn.open(turn.kind, turn.experiment, logs, self._progress) as session,
             ):
                 self._record(turn, session)
-                with closing(turn.steps(session)) as steps:
+                with telling_of_session(session), closing(turn.steps(session)) as steps:
                     return self._result_of(steps, session)
         except StackcostError as error:
             raise StackcostError(f"{turn.where}: {error.what}", error.hint) from error
@@ -99,6 +102,7 @@ class Campaign:
                 step_of_search.repeat = len(attempts)
             again = AGAIN if attempts else ""
             with (
+                telling_of_trial(trial, session),
                 self._progress.trial(step.words, step.seconds, again),
                 storing(self.folder, session, trial),
             ):

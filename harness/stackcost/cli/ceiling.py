@@ -6,7 +6,14 @@ from typing import Annotated
 
 import typer
 
-from stackcost.cli.application import DEFAULT_RESULTS, command, conclude, make_console
+from stackcost.cli.application import (
+    DEFAULT_RESULTS,
+    Live,
+    command,
+    conclude,
+    make_console,
+    shown_live,
+)
 
 
 @command()
@@ -44,6 +51,7 @@ def ceiling(
     results: Annotated[
         Path, typer.Option(metavar="FOLDER", help="the run gets a new folder in this folder")
     ] = DEFAULT_RESULTS,
+    live: Live = None,
 ) -> None:
     """Find the highest load without loss (NDR) and with 0.5 % loss (PDR). Needs root."""
     from stackcost.search.feeder import run_ceilings
@@ -51,5 +59,6 @@ def ceiling(
 
     console = make_console()
     plan = ceiling_plan(systems, of, quick, width, most, repeat)
-    folder = run_ceilings(plan, "ceiling", results, sys.argv, console)
+    with shown_live(live, console):
+        folder = run_ceilings(plan, "ceiling", results, sys.argv, console)
     conclude(folder, console)

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from stackcost.cli.application import DEFAULT_RESULTS, INTERRUPTED, command, make_console
+from stackcost.cli.application import (
+    DEFAULT_RESULTS,
+    INTERRUPTED,
+    Live,
+    command,
+    make_console,
+    shown_live,
+)
 from stackcost.contracts.dut_settings import Behind
 
 if TYPE_CHECKING:
@@ -59,6 +66,7 @@ def dut(
     results: Annotated[
         Path, typer.Option(metavar="FOLDER", help="each run gets a new folder in this folder")
     ] = DEFAULT_RESULTS,
+    live: Live = None,
 ) -> None:
     """Stress a device under test: costs, ceilings, a full table, a cut link. Needs root."""
     from stackcost.device.standard import standard_set
@@ -74,7 +82,8 @@ def dut(
     if not tls:
         length = "about nine minutes" if quick else "several times the nine minutes of --quick"
         console.print(f"three runs: costs, ceilings, events; {length}", highlight=False)
-    folders = standard_set(kind, quick, chosen, results, sys.argv, console, bed, tls)
+    with shown_live(live, console):
+        folders = standard_set(kind, quick, chosen, results, sys.argv, console, bed, tls)
     if page := _report(folders, console):
         console.print(f"report: {page}", soft_wrap=True, highlight=False)
     if folders[-1].manifest().state == "interrupted":

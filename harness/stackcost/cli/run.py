@@ -6,7 +6,14 @@ from typing import Annotated
 
 import typer
 
-from stackcost.cli.application import DEFAULT_RESULTS, command, conclude, make_console
+from stackcost.cli.application import (
+    DEFAULT_RESULTS,
+    Live,
+    command,
+    conclude,
+    make_console,
+    shown_live,
+)
 
 
 @command()
@@ -32,6 +39,7 @@ def run(
             help="instead of EXPERIMENT: an unfinished run, to measure its missing trials",
         ),
     ] = None,
+    live: Live = None,
 ) -> None:
     """Run an experiment, print the result, and write the report. Needs root."""
     from stackcost.comparison.feeder import resume_experiment, run_experiment
@@ -41,10 +49,11 @@ def run(
     if (experiment is None) == (resume is None):
         raise typer.BadParameter("give either EXPERIMENT or --resume RUN")
     console = make_console()
-    if resume:
-        folder = resume_experiment(RunFolder.open(resume), sys.argv, console)
-    elif experiment:
-        file = experiment_file(experiment)
-        plan = load_experiment(file, quick, share_cores)
-        folder = run_experiment(plan, file.stem, results, sys.argv, console)
+    with shown_live(live, console):
+        if resume:
+            folder = resume_experiment(RunFolder.open(resume), sys.argv, console)
+        elif experiment:
+            file = experiment_file(experiment)
+            plan = load_experiment(file, quick, share_cores)
+            folder = run_experiment(plan, file.stem, results, sys.argv, console)
     conclude(folder, console)

@@ -1,0 +1,1 @@
+"""A page and metrics of a run while it goes on (`--live`)."""

@@ -1,0 +1,89 @@
+"""What the newest samples say of the last second: rates, times, cores, memory.
+
+These are for the eye. Figures come from whole windows, with their checks, when a trial is over.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from stackcost.contracts.load.base import ABORTED, FAILED
+from stackcost.contracts.sample import Sample
+
+Labels = tuple[tuple[str, str], ...]
+CACHES = 8
+CONNECTIONS = {"attempted": "tcps_connattempt", "closed": "tcps_closed"}
+TIMED = "completion"
+
+
+@dataclass(slots=True)
+class Second:
+    """One reading of everything, beside the one before it.
+
+    Rates are in connections/s, `latency_us` by percentile, `cores` in shares of each core's time by
+    kind, `slab` in bytes by cache, the largest. None or empty: not read, or nothing came to an end.
+    `us_per_connection`: time of the server's cores, busy with anything, per completed connection.
+    """
+
+    seconds: float = 0.0
+    attempted: float | None = None
+    completed: float | None = None
+    failed: dict[str, float] = field(default_factory=dict)
+    latency_us: dict[str, float] = field(default_factory=dict)
+    cores: dict[str, dict[str, float]] = field(default_factory=dict)
+    us_per_connection: float | None = None
+    slab: dict[str, float] = field(default_factory=dict)
+
+
+class Readings:
+    """Keeps the newest sample of each series of the few metrics that are shown."""
+
+    METRICS = ("trex.counter", "engine.latency", "cpu.exact_time", "slab.bytes")
+
+    def __init__(self, server_cpus: Collection[int]):
+        self._server = {str(cpu) for cpu in server_cpus}
+        self._before: dict[tuple[str, Labels], tuple[float, float]] = {}
+
+    def second(self, samples: Iterable[Sample]) -> Second:
+        """What the samples since the last call say."""
+        newest: dict[tuple[str, Labels], tuple[float, float]] = {}
+        for sample in samples:
+            if sample.metric in self.METRICS and sample.value is not None:
+                key = sample.metric, tuple(sorted(sample.labels.items()))
+                newest[key] = sample.time, sample.value
+        found = self._of(newest)
+        self._before.update(newest)
+        return found
+
+    def _of(self, newest: Mapping[tuple[str, Labels], tuple[float, float]]) -> Second:
+        found, rates, busy = Second(), dict[str, float](), 0.0
+        for (metric, pairs), (at, value) in newest.items():
+            labels = dict(pairs)
+            if metric == "slab.bytes":
+                found.slab[labels["cache"]] = value
+                continue
+            if metric == "engine.latency":
+                if labels["kind"] == TIMED:
+                    name = labels["percentile"]
+                    found.latency_us[name] = max(value * 1e6, found.latency_us.get(name, 0.0))
+                continue
+            earlier = self._before.get((metric, pairs))
+            if earlier is None or at <= earlier[0] or value < earlier[1]:
+                continue  # the first reading, or a counter that began anew
+            rate = (value - earlier[1]) / (at - earlier[0])
+            if metric == "cpu.exact_time":
+                found.cores.setdefault(labels["cpu"], {})[labels["kind"]] = rate
+                if labels["cpu"] in self._server and labels["kind"] != "idle":
+                    busy += rate
+            elif (labels["engine"], labels["side"]) == ("generator", "client"):
+                rates[labels["counter"]] = rate
+                found.seconds = at - earlier[0]
+        if "tcps_closed" in rates:
+            found.attempted = rates.get(CONNECTIONS["attempted"], 0.0)
+            aborted = sum(rates.get(name, 0.0) for name in ABORTED)
+            found.completed = max(0.0, rates[CONNECTIONS["closed"]] - aborted)
+            found.failed = {name: rates[name] for name in FAILED if rates.get(name)}
+            if found.completed and busy:
+                found.us_per_connection = busy * 1e6 / found.completed
+        largest = sorted(found.slab.items(), key=lambda each: -each[1])[:CACHES]
+        found.slab = dict(largest)
+        return found

@@ -1,0 +1,127 @@
+"""What a run does now, as plain data: the content of the live page and of its metrics."""
+
+import statistics
+import threading
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from stackcost.analysis.cpu import server_total
+from stackcost.analysis.flags import flags_of
+from stackcost.analysis.readings import Readings as TrialReadings
+from stackcost.contracts.load import load_words
+from stackcost.contracts.trial import Trial
+from stackcost.live.readings import Readings, Second
+from stackcost.session.progress import Progress
+from stackcost.session.server_session import ServerSession
+from stackcost.store import RunFolder
+
+POINTS = 300  # seconds of history on the page
+FLAGS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """One system at one load so far: median of its trials, us of CPU per connection."""
+
+    system: str
+    load: str
+    us: float
+    trials: int
+
+
+class Watch:
+    """Observes the runs of this process. `snapshot` reads at most the samples that came since the
+    last one; it takes no reading of its own.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._progress: Progress | None = None
+        self._session: ServerSession | None = None
+        self._readings = Readings(())
+        self._taken = 0
+        self._run = ""
+        self._offered: float | None = None
+        self._costs: dict[tuple[str, str], list[float]] = {}
+        self._flags: deque[str] = deque(maxlen=FLAGS)
+        self._points: deque[dict[str, float | None]] = deque(maxlen=POINTS)
+        self._second = Second()
+        self._trials = 0
+
+    def begins(self, folder: RunFolder, progress: Progress) -> None:
+        """Of several runs, as of a device, the page shows the newest."""
+        with self._lock:
+            self._run, self._progress = folder.name, progress
+            self._costs.clear()
+            self._flags.clear()
+            self._trials = 0
+
+    def opened(self, session: ServerSession | None) -> None:
+        """Its samples are read from now on."""
+        with self._lock:
+            self._session, self._taken, self._second = session, 0, Second()
+            if session is not None:
+                self._readings = Readings(session.experiment.cores.server)
+
+    def offered(self, trial: Trial | None) -> None:
+        """What it offers is beside what comes to an end."""
+        with self._lock:
+            self._offered = trial.offered_cps or None if trial else None
+
+    def stored(self, trial: Trial, session: ServerSession) -> None:
+        """Its flags and its cost, as they will be in the answer."""
+        cpus = session.experiment.cores.server
+        seen = TrialReadings(trial)
+        flags = [f"trial {trial.number}, {trial.server}: {each}" for each in flags_of(seen, cpus)]
+        cost = None if trial.traffic.holds else server_total(seen, cpus)
+        with self._lock:
+            self._trials += 1
+            self._flags.extend(flags)
+            if cost is not None and not trial.set_aside:
+                load = load_words(trial.traffic.test, trial.offered_cps)
+                self._costs.setdefault((trial.server, load), []).append(cost)
+
+    def read(self) -> None:
+        """Take in the newest samples; once a second, by one caller."""
+        with self._lock:
+            if self._session is None:
+                return
+            samples = self._session.sampler.samples
+            fresh, self._taken = samples[self._taken :], len(samples)
+            if not fresh:
+                return
+            self._second = self._readings.second(fresh)
+            self._points.append(
+                {
+                    "offered": self._offered,
+                    "completed": self._second.completed,
+                    "p50": self._second.latency_us.get("p50"),
+                    "p99": self._second.latency_us.get("p99"),
+                }
+            )
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything, ready for JSON: `now` (`stackcost.session.progress.Now`), `second`
+        (`Second`), `offered` (connections/s), `points`, `costs` (`Cost`), `flags`, the newest last.
+        """
+        with self._lock:
+            now = asdict(self._progress.now()) if self._progress else None
+            return {
+                "run": self._run,
+                "now": now,
+                "trials": self._trials,
+                "offered": self._offered,
+                "second": asdict(self._second),
+                "points": list(self._points),
+                "costs": [asdict(each) for each in _medians(self._costs)],
+                "flags": list(self._flags),
+            }
+
+
+def _medians(costs: Mapping[tuple[str, str], list[float]]) -> list[Cost]:
+    return [
+        Cost(system, load, statistics.median(values), len(values))
+        for (system, load), values in costs.items()
+    ]
