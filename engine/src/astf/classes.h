@@ -13,9 +13,11 @@ namespace engine {
 /// again later.
 class Classes {
  public:
-  explicit Classes(Context& context) : numbered_(context.classes) {}
+  explicit Classes(Context& context) : context_(context), numbered_(context.classes) {}
 
   uint32_t take(TemplateClass& shared) {
+    shared.transmit = context_.transmit[index_of(shared.side)];
+    shared.paths = &context_.paths[index_of(shared.side)];
     if (free_.empty()) {
       numbered_.push_back(&shared);
       return static_cast<uint32_t>(numbered_.size() - 1);
@@ -37,6 +39,7 @@ class Classes {
   TemplateClass& of(const Flow& flow) { return (*this)[flow.flow_class]; }
 
  private:
+  Context& context_;
   std::vector<FlowClass*>& numbered_;  ///< Context::classes
   std::vector<uint32_t> free_;
 };

@@ -17,6 +17,7 @@
 #include "flow/timer_wheel.h"
 #include "net/frame.h"
 #include "net/path.h"
+#include "net/tcp_header.h"
 
 namespace engine {
 
@@ -38,8 +39,9 @@ struct Context {
 
   Nanoseconds now = 0;
   Tick tick = 0;
-  uint32_t timestamp = 0;  ///< TCP's, RFC 7323
-  Nanoseconds epoch;       ///< wall-clock time at now = 0
+  /// TCP's time stamp (RFC 7323) as every sender lays it out, with the option's head, on the wire.
+  uint64_t timestamp_option = 0;
+  Nanoseconds epoch;  ///< wall-clock time at now = 0
   Random random;
   uint32_t most_flows;  ///< open at once, those in TIME_WAIT among them
   Pool<Flow> flows;
@@ -60,7 +62,8 @@ struct Context {
     tick = tick_of(time);
     // Milliseconds (2^20 ns), from a base that goes on over restarts, so that a peer's PAWS check
     // and its TIME_WAIT accept a new connection from the same port (RFC 7323 section 5.4).
-    timestamp = static_cast<uint32_t>((epoch + time) >> 20);
+    const auto timestamp = static_cast<uint32_t>((epoch + time) >> 20);
+    store_be<uint64_t>(&timestamp_option, uint64_t{tcp::kAlignedTimestamps} << 32 | timestamp);
   }
   /// Connections that are open, those in TIME_WAIT among them.
   uint32_t open_flows() const { return flows.in_use() + waits.in_use(); }

@@ -23,25 +23,26 @@ enum class FlowState : uint8_t {
   time_wait,
 };
 
-/// What a program waits for.
+/// What a program waits for. The low bits are those of the tcp::Event that ends the wait, if one
+/// does (program::wakes); the high ones tell those that are ended by the same from each other.
 enum class Wait : uint8_t {
-  nothing,          ///< may run
-  connected,        ///< ESTABLISHED
-  acknowledged,     ///< blocking tx: everything queued is acknowledged
-  space,            ///< non-blocking tx: the send queue is below half of the transmit buffer
-  received,         ///< rx, rx_msg: enough bytes or datagrams
-  time,             ///< delay
-  peer_close,       ///< nc: the peer's FIN
-  template_choice,  ///< not begun: the first payload tells which template's program it is
-  execution,        ///< exec_template: the timer, upon which a flow is opened
-  child,            ///< exec_template: the end of the flow opened
-  ended,            ///< the program is over; the flow closes by itself
+  nothing = 0x00,          ///< may run
+  connected = 0x01,        ///< ESTABLISHED
+  received = 0x02,         ///< rx, rx_msg: enough bytes or datagrams
+  acknowledged = 0x04,     ///< blocking tx: everything queued is acknowledged
+  space = 0x24,            ///< non-blocking tx: the send queue is below half of the transmit buffer
+  peer_close = 0x08,       ///< nc: the peer's FIN
+  template_choice = 0x28,  ///< not begun: the first payload tells which template's program it is
+  time = 0x20,             ///< delay
+  execution = 0x40,        ///< exec_template: the timer, upon which a flow is opened
+  child = 0x60,            ///< exec_template: the end of the flow opened
+  ended = 0x80,            ///< the program is over; the flow closes by itself
 };
 
 enum FlowFlag : uint32_t {
-  kFastPath = 1 << 0,    ///< TCP's fast path may be taken (tcp::update_fast_path_flag)
+  kFinQueued = 1 << 0,   ///< FIN follows the stream's last byte; the bit of FIN in a TCP header
   kAckNow = 1 << 1,      ///< an ACK is owed at once
-  kFinQueued = 1 << 2,   ///< FIN follows the stream's last byte
+  kFastPath = 1 << 2,    ///< TCP's fast path may be taken (tcp::update_fast_path_flag)
   kPeerFin = 1 << 3,     ///< the peer's FIN was received in order
   kTimestamps = 1 << 4,  ///< both sides sent the option (RFC 7323)
   kSack = 1 << 5,        ///< both sides permitted SACK (RFC 2018)

@@ -29,6 +29,15 @@ inline uint16_t checksum_fold(ChecksumSum sum) {
   return static_cast<uint16_t>((words + std::rotl(words, 16)) >> 16);
 }
 
+/// The same of three words, of which `small` is less than 2^31: in words of 32 bits.
+inline uint16_t checksum_fold(uint32_t one, uint32_t other, uint32_t small) {
+  uint32_t words = one + other;
+  words += words < one;
+  words += small;
+  words += words < small;
+  return static_cast<uint16_t>((words + std::rotl(words, 16)) >> 16);
+}
+
 /// The final field value (complement of the folded sum), host order, to store big-endian.
 inline uint16_t checksum_finish(ChecksumSum sum) {
   return static_cast<uint16_t>(~checksum_fold(sum));

@@ -8,7 +8,11 @@ void TransmitQueue::flush() {
   next_ = slots_;
 }
 
-Frame* TransmitQueue::refill_slot() {
+Frame* TransmitQueue::make_room() {
+  if (next_ == slots_ + kBurst) {
+    flush();
+    if (next_->head != nullptr) return next_;
+  }
   Frame& slot = *next_;
   slot = Frame{};
   device_->refill(slot);

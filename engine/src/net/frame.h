@@ -82,10 +82,8 @@ class TransmitQueue {
   }
   /// The same for who sets all of its fields.
   [[gnu::always_inline]] Frame* next_as_it_is() {
-    if (next_ == slots_ + kBurst) [[unlikely]]
-      flush();
     if (next_->head == nullptr) [[unlikely]]
-      return refill_slot();
+      return make_room();
     return next_;
   }
   void commit() { ++next_; }
@@ -104,10 +102,11 @@ class TransmitQueue {
   uint64_t without_buffer() const { return without_buffer_; }
 
  private:
-  Frame* refill_slot();
+  /// The slot to fill next, which has no head, or is behind the last one. nullptr as for `next`.
+  Frame* make_room();
 
-  Frame slots_[kBurst];
-  Frame* next_ = slots_;  ///< the one to fill; those before it are committed
+  Frame slots_[kBurst + 1];  ///< the last one never has a head, so that one test tells both
+  Frame* next_ = slots_;     ///< the one to fill; those before it are committed
   uint64_t without_buffer_ = 0;
   TransmitDevice* device_;
   DeviceOffloads offloads_;

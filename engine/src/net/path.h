@@ -13,16 +13,18 @@ namespace engine {
 
 using MacAddress = std::array<uint8_t, 6>;
 
-/// An Ethernet header up to, not including, the EtherType of the payload (IEEE 802.3, 802.1Q).
+/// An Ethernet header up to, not including, the EtherType of the payload (IEEE 802.3, 802.1Q), in
+/// 16 bytes, so that it is copied in one piece.
 struct Path {
   MacAddress destination{};
   MacAddress source{};
   uint16_t vlan = 0;  ///< tag control information as on the wire; 0: untagged
+  uint16_t unused = 0;
   bool operator==(const Path& other) const { return std::memcmp(this, &other, sizeof other) == 0; }
   uint64_t hash() const {
-    uint64_t begin, end;  // they overlap
+    uint64_t begin, end;
     std::memcpy(&begin, this, sizeof begin);
-    std::memcpy(&end, reinterpret_cast<const char*>(this) + sizeof(Path) - sizeof end, sizeof end);
+    std::memcpy(&end, reinterpret_cast<const char*>(this) + sizeof begin, sizeof end);
     const unsigned __int128 product =
         static_cast<unsigned __int128>(begin ^ 0x9e37'79b9'7f4a'7c15) *
         (end ^ 0xd1b5'4a32'd192'ed03);
@@ -30,7 +32,7 @@ struct Path {
   }
 };
 
-static_assert(std::has_unique_object_representations_v<Path>);
+static_assert(std::has_unique_object_representations_v<Path> && sizeof(Path) == 16);
 
 /// The paths of one port on one data core. Index 0 is the port's own path (its MAC, its configured
 /// or resolved destination); others are learned from received frames and live as long as the table.
@@ -42,39 +44,41 @@ class PathTable {
   static constexpr size_t kMost = UINT16_MAX;  ///< beside the port's own
 
   explicit PathTable(const Path& port) : buckets_(std::make_unique<uint16_t[]>(kBuckets)) {
-    entries_.reserve(kMost + 1);  // memory that is touched only as far as it fills
-    entries_.push_back({port, kNone});
+    paths_.reserve(kMost + 1);  // memory that is touched only as far as it fills
+    next_.reserve(kMost + 1);
+    paths_.push_back(port);
+    next_.push_back(kNone);
   }
 
   /// Replaces the port's own path; flows that use it follow at once.
-  void set_port(const Path& port) { entries_[kPort].path = port; }
-  const Path& operator[](uint16_t index) const { return entries_[index].path; }
+  void set_port(const Path& port) { paths_[kPort] = port; }
+  const Path& operator[](uint16_t index) const { return paths_[index]; }
 
   /// The index of `path`, added when new. Full: the port's own.
   uint16_t intern(const Path& path) {
-    if (entries_[last_].path == path) return last_;
+    if (paths_[last_] == path) return last_;
     uint16_t& first = buckets_[path.hash() % kBuckets];
-    for (uint16_t index = first; index != kNone; index = entries_[index].next)
-      if (entries_[index].path == path) return last_ = index;
-    if (entries_.size() > kMost) return kPort;
-    entries_.push_back({path, first});
-    return last_ = first = static_cast<uint16_t>(entries_.size() - 1);
+    for (uint16_t index = first; index != kNone; index = next_[index])
+      if (paths_[index] == path) return last_ = index;
+    if (paths_.size() > kMost) return kPort;
+    paths_.push_back(path);
+    next_.push_back(first);
+    return last_ = first = static_cast<uint16_t>(paths_.size() - 1);
   }
   /// The index that `intern` returned last, and whether it is that of the answer to an untagged
   /// frame that begins with `head`: most frames come from one router.
   uint16_t last() const { return last_; }
   bool last_answers(const uint8_t* head) const {
-    const Path& path = entries_[last_].path;
+    const Path& path = paths_[last_];
     return path.vlan == 0 && std::memcmp(head + 6, path.destination.data(), 6) == 0 &&
            std::memcmp(head, path.source.data(), 6) == 0 && head[12] != kTagged;
   }
   /// How many paths a search for `path` looks at.
   size_t probes(const Path& path) const {
     size_t count = 0;
-    for (uint16_t index = buckets_[path.hash() % kBuckets]; index != kNone;
-         index = entries_[index].next) {
+    for (uint16_t index = buckets_[path.hash() % kBuckets]; index != kNone; index = next_[index]) {
       ++count;
-      if (entries_[index].path == path) break;
+      if (paths_[index] == path) break;
     }
     return count;
   }
@@ -84,12 +88,8 @@ class PathTable {
   static constexpr size_t kBuckets = size_t{1} << 16;
   static constexpr uint8_t kTagged = 0x81;  ///< EtherType of a tag begins so
 
-  struct Entry {
-    Path path;
-    uint16_t next;  ///< in its bucket
-  };
-
-  std::vector<Entry> entries_;
+  std::vector<Path> paths_;
+  std::vector<uint16_t> next_;           ///< of each, the next one in its bucket
   std::unique_ptr<uint16_t[]> buckets_;  ///< the first entry of each
   uint16_t last_ = kPort;
 };

@@ -30,9 +30,9 @@ enum class PacketKind : uint8_t {
 /// Whether TCP's fast path may take a segment, which depends on its flow as well: bits of
 /// Flow::flags that the flow has to have (tcp/fast_path.h).
 enum class FastPath : uint8_t {
-  no = 0x81,       ///< as no flow has: SYN, RST, URG, ECN, other options, no TCP
-  bare = 0x01,     ///< ACK, PSH, FIN alone, without options
-  stamped = 0x11,  ///< the same with time stamps alone
+  no = 0x84,       ///< as no flow has: SYN, RST, URG, ECN, other options, no TCP
+  bare = 0x04,     ///< ACK, PSH, FIN alone, without options
+  stamped = 0x14,  ///< the same with time stamps alone
 };
 
 /// What headers a received frame has. Fields behind `kind` are valid as it tells.

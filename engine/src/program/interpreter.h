@@ -1,8 +1,6 @@
 #pragma once
 // Runs a flow's program: what the two ends of a connection say to each other.
 
-#include <array>
-
 #include "flow/context.h"
 #include "tcp/tcp.h"
 
@@ -25,25 +23,14 @@ inline void begin(Flow& flow, uint64_t received) {
   flow.clear(kNonBlocking);
 }
 
-/// The event that ends each wait, by Wait. The others are ended by a timer, or never; one with
-/// Wait::nothing was paused by the watchdog.
-inline constexpr auto kAwaited = [] {
-  std::array<uint8_t, static_cast<size_t>(Wait::ended) + 1> awaited{};
-  const auto set = [&awaited](Wait wait, tcp::Event event) {
-    awaited[static_cast<size_t>(wait)] = event;
-  };
-  set(Wait::connected, tcp::kEstablished);
-  set(Wait::acknowledged, tcp::kAcknowledged);
-  set(Wait::space, tcp::kAcknowledged);
-  set(Wait::received, tcp::kDelivered);
-  set(Wait::peer_close, tcp::kPeerClosed);
-  set(Wait::template_choice, tcp::kPeerClosed);  // it will never say what it wants
-  return awaited;
-}();
-
-/// Whether a flow has waited for any of `events`.
+/// Whether a flow has waited for any of `events`. The other waits are ended by a timer, or never;
+/// one for nothing was paused by the watchdog.
 inline bool wakes(const Flow& flow, tcp::Events events) {
-  return (kAwaited[static_cast<size_t>(flow.wait)] & events) != 0;
+  static_assert(static_cast<unsigned>(Wait::connected) == tcp::kEstablished &&
+                static_cast<unsigned>(Wait::received) == tcp::kDelivered &&
+                static_cast<unsigned>(Wait::acknowledged) == tcp::kAcknowledged &&
+                static_cast<unsigned>(Wait::peer_close) == tcp::kPeerClosed);
+  return (static_cast<unsigned>(flow.wait) & events) != 0;
 }
 
 /// Runs the program of a TCP flow that is connected, because it `wakes` or has begun. `shared`: the

@@ -50,7 +50,7 @@ struct Payload {
 [[gnu::always_inline]] inline bool emit(Context& context, Flow& flow, uint32_t sequence,
                                         uint8_t flags, const Payload& payload) {
   FlowClass& shared = context.class_of(flow);
-  TransmitQueue& queue = *context.transmit[index_of(shared.side)];
+  TransmitQueue& queue = *shared.transmit;
   CounterBlock& counters = *shared.counters;
   Frame* const frame = queue.next_as_it_is();
   if (frame == nullptr) {
@@ -75,7 +75,7 @@ struct Payload {
                         .window = shared.windows[flow.has(kScaling)]};
   frame->payload = payload.bytes;
   frame->payload_length = payload.length;
-  const Path& path = context.paths[index_of(shared.side)][flow.path];
+  const Path& path = (*shared.paths)[flow.path];
   uint8_t* end = write_headers(shared, flow, path, *frame, header, payload.length, ecn);
   if (payload.length > flow.mss) frame->segment_size = flow.mss;
   if (flow.has(kTimestamps)) end = write_timestamps(context, flow, end);
@@ -117,7 +117,7 @@ QueuedBuffer buffer_at(Context& context, const Flow& flow, uint32_t sequence) {
   frame.segment_size = 0;
   frame.checksums = Checksums::partial;
   return write_tcp(tcp, flow.ports(), header,
-                   pseudo_header_sum(flow.local, flow.remote, kProtocolTcp, in_ip));
+                   checksum_fold(pseudo_header_sum(flow.local, flow.remote, kProtocolTcp, in_ip)));
 }
 
 // The words are read as wide as they have just been written: the processor hands those over before
@@ -140,7 +140,7 @@ QueuedBuffer buffer_at(Context& context, const Flow& flow, uint32_t sequence) {
 
 bool has_mbuf(Context& context, const Flow& flow) {
   FlowClass& shared = context.class_of(flow);
-  if (context.transmit[index_of(shared.side)]->next() != nullptr) return true;
+  if (shared.transmit->next() != nullptr) return true;
   ++(*shared.counters)[Counter::tcps_nombuf];
   return false;
 }
@@ -148,8 +148,7 @@ bool has_mbuf(Context& context, const Flow& flow) {
 uint32_t segment_length(Context& context, const Flow& flow, uint32_t sequence, uint32_t length) {
   if (length > flow.mss) {
     const FlowClass& shared = *context.classes[flow.flow_class];
-    const uint32_t most = std::min(context.transmit[index_of(shared.side)]->offloads().max_payload,
-                                   Buffer::kMaxSpan - 128);
+    const uint32_t most = std::min(shared.transmit->offloads().max_payload, Buffer::kMaxSpan - 128);
     length = std::min(length, most > flow.mss ? most / flow.mss * flow.mss : flow.mss);
   }
   // Without an extension there is but one buffer.
@@ -180,8 +179,7 @@ bool emit_data(Context& context, Flow& flow, uint32_t sequence, uint32_t length,
     const uint32_t offset = sequence - queued.base;
     payload.bytes = buffer.at(offset, length);
     payload.length = length;
-    if (!context.transmit[index_of(shared.side)]->offloads().checksum)
-      payload.sum = buffer.sum(offset, length);
+    if (!shared.transmit->offloads().checksum) payload.sum = buffer.sum(offset, length);
     if (end == flow.snd_end || shared.tunables->push_always) flags |= kPsh;
   }
   if (!emit(context, flow, sequence, flags, payload)) return false;
@@ -225,7 +223,7 @@ void send_reset(Context& context, Side side, const RxSegment& segment, const Pat
     header.flags = kRst | kAck;
   }
   write_tcp(tcp, std::rotl(segment.ports(), 16), header,
-            pseudo_header_sum(local, remote, kProtocolTcp, kFixedHeader));
+            checksum_fold(pseudo_header_sum(local, remote, kProtocolTcp, kFixedHeader)));
   frame->head_length = static_cast<uint16_t>(tcp + kFixedHeader - frame->head);
   frame->checksums = Checksums::partial;
   if (!queue.offloads().checksum) complete_checksums(*frame, segment.ipv4, kFixedHeader, 0);

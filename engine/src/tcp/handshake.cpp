@@ -89,7 +89,7 @@ void limit_handshake(Context& context, const FlowClass& shared, Flow& flow) {
                           ((offer & kTimestamps) != 0 ? kTimestampsLength : 0);
   frame.payload = nullptr;
   frame.payload_length = 0;
-  const Path& path = context.paths[index_of(shared.side)][flow.path];
+  const Path& path = (*shared.paths)[flow.path];
   // The acknowledgment of a SYN is 0, as rcv_nxt is yet.
   uint8_t* at = write_headers(shared, flow, path, frame,
                               {flow.snd_una, flow.rcv_nxt, length, flags, shared.windows[0]}, 0);
@@ -111,7 +111,7 @@ void limit_handshake(Context& context, const FlowClass& shared, Flow& flow) {
 /// False: no frame buffer (tcps_nombuf).
 [[gnu::always_inline]] inline bool emit_syn_segment(Context& context, FlowClass& shared, Flow& flow,
                                                     uint32_t flags, bool syn_ack) {
-  TransmitQueue& queue = *context.transmit[index_of(shared.side)];
+  TransmitQueue& queue = *shared.transmit;
   Frame* const frame = queue.next_as_it_is();
   if (frame == nullptr) [[unlikely]] {
     ++(*shared.counters)[Counter::tcps_nombuf];

@@ -18,15 +18,15 @@ struct TxHeader {
 };
 
 /// Writes a TCP header up to its options. `ports`: the sender's in the upper half; `pseudo`: the
-/// pseudo-header's sum, which takes the checksum's place (Checksums::partial). Returns where the
-/// options begin.
+/// pseudo-header's folded sum, which takes the checksum's place (Checksums::partial). Returns where
+/// the options begin.
 [[gnu::always_inline]] inline uint8_t* write_tcp(uint8_t* __restrict tcp, uint32_t ports,
-                                                 const TxHeader& header, ChecksumSum pseudo) {
+                                                 const TxHeader& header, uint16_t pseudo) {
   store_be<uint32_t>(tcp, ports);
   store_be<uint32_t>(tcp + 4, header.sequence);
   store_be<uint32_t>(tcp + 8, header.acknowledgment);
   store_be<uint32_t>(tcp + 12, header.length << 26 | header.flags << 16 | header.window);
-  store_be<uint32_t>(tcp + 16, uint32_t{checksum_fold(pseudo)} << 16);
+  store_be<uint32_t>(tcp + 16, uint32_t{pseudo} << 16);
   return tcp + kFixedHeader;
 }
 
@@ -46,14 +46,14 @@ struct TxHeader {
   const uint32_t in_ip = header.length + payload;
   const uint32_t local = flow.local.low32();
   const uint32_t remote = flow.remote.low32();
-  std::memcpy(head, &path, 12);
+  std::memcpy(head, &path, sizeof path);  // four bytes more, which are written over
   std::memcpy(head + 12, shared.ipv4_head, sizeof shared.ipv4_head);
   if (ecn != 0) head[15] = static_cast<uint8_t>(head[15] | ecn);
   store_be<uint16_t>(head + 16, static_cast<uint16_t>(kIpv4Length + in_ip));
   store_be<uint32_t>(head + 26, local);
   store_be<uint32_t>(head + 30, remote);
   return write_tcp(head + kTcp, flow.ports(), header,
-                   pseudo_header_sum_v4(local, remote, kProtocolTcp, in_ip));
+                   checksum_fold(local, remote, kProtocolTcp + in_ip));
 }
 
 /// The same over IPv6 or with a VLAN tag. A header by reference would be in memory for all callers.
@@ -73,8 +73,7 @@ uint8_t* write_long_headers(const FlowClass& shared, const Flow& flow, const Pat
 /// Writes the option as every sender lays it out; returns where it ends.
 [[gnu::always_inline]] inline uint8_t* write_timestamps(const Context& context, const Flow& flow,
                                                         uint8_t* __restrict at) {
-  store_be<uint32_t>(at, kAlignedTimestamps);
-  store_be<uint32_t>(at + 4, context.timestamp);
+  std::memcpy(at, &context.timestamp_option, sizeof context.timestamp_option);
   store_be<uint32_t>(at + 8, flow.ts_recent);
   return at + kTimestampsLength;
 }

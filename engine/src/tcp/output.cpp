@@ -241,7 +241,7 @@ namespace {
 [[gnu::always_inline]] inline bool send_fast(Context& context, const FlowClass& shared,
                                              CounterBlock& counters, Flow& flow, uint32_t length,
                                              uint32_t flags) {
-  TransmitQueue& queue = *context.transmit[index_of(shared.side)];
+  TransmitQueue& queue = *shared.transmit;
   Frame* const frame = queue.next_as_it_is();
   if (frame == nullptr) [[unlikely]]
     return false;
@@ -249,7 +249,7 @@ namespace {
   if (length != 0)
     frame->payload = (*shared.buffers)[flow.tx_buffer].at(flow.snd_nxt - flow.tx_base, length);
   frame->payload_length = length;
-  const Path& path = context.paths[index_of(shared.side)][flow.path];
+  const Path& path = (*shared.paths)[flow.path];
   const uint32_t form = flow.flags & (kTimestamps | kScaling | kIpv6);
   if (form == (kTimestamps | kScaling) && path.vlan == 0) [[likely]] {
     constexpr uint32_t kStamped = kFixedHeader + kTimestampsLength;
@@ -275,12 +275,12 @@ namespace {
 /// was done.
 [[gnu::always_inline]] inline bool transmit_fast(Context& context, FlowClass& shared, Flow& flow) {
   CounterBlock& counters = *shared.counters;
-  const uint32_t fin = flow.has(kFinQueued) ? 1 : 0;
+  static_assert(uint32_t{kFinQueued} == kFin && kFin == 1);
+  const uint32_t fin = flow.flags & kFinQueued;
   const uint32_t length = flow.snd_end - flow.snd_nxt;  // -1: the FIN has left, too
   if (static_cast<int32_t>(length + fin) > 0) {
     const uint32_t flight = flow.snd_nxt - flow.snd_una;
     if (!fits_one_segment(context, shared, flow, length, flight)) return false;
-    static_assert(kFin == 1);
     const bool sent = length != 0
                           ? send_fast(context, shared, counters, flow, length, kAck | kPsh | fin)
                           : send_fast(context, shared, counters, flow, 0, kAck | fin);

@@ -48,7 +48,7 @@ bool send(Context& context, Flow& flow, uint32_t index) {
     ++counters[Counter::udps_pkt_toobig];
     return true;
   }
-  TransmitQueue& queue = *context.transmit[index_of(shared.side)];
+  TransmitQueue& queue = *shared.transmit;
   Frame* frame = queue.next();
   if (frame == nullptr) {
     ++counters[Counter::udps_nombuf];
@@ -56,7 +56,7 @@ bool send(Context& context, Flow& flow, uint32_t index) {
   }
   const bool offload = queue.offloads().checksum;
   const uint32_t length = kHeader + buffer.size();
-  const Path& path = context.paths[index_of(shared.side)][flow.path];
+  const Path& path = (*shared.paths)[flow.path];
   uint8_t* const ip = frame->head + write_ethernet(frame->head, path, ether_type_of_ip(ipv4));
   uint8_t* const header = compose_ip(ip, flow.local, flow.remote, kProtocolUdp, length,
                                      shared.tunables->tos_with(0), shared.tunables->ttl, !offload);
