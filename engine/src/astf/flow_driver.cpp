@@ -27,6 +27,16 @@ Counter reason_of(PacketKind kind) {
   }
 }
 
+/// A client's flow is established.
+[[gnu::always_inline]] inline void record_established(const Context& context,
+                                                      const TemplateClass& shared,
+                                                      const Flow& flow) {
+  if (shared.tls == nullptr) [[likely]]  // each kind is known where this is compiled
+    latency::record(context, shared, flow, LatencyKind::connect);
+  else
+    latency::record(context, shared, flow, LatencyKind::tls_handshake);
+}
+
 /// Has no packet take the fast path, where flows may be about to be aborted, and keeps those from
 /// flows that service mode is for.
 [[gnu::noinline]] void divert(std::span<RxPacket> packets, const ServiceMode& service) {
@@ -98,8 +108,7 @@ inline void FlowDriver::process_segment(Context& context, Side side, const RxPac
       program::begin(flow, flow.rx_available);
       wakes = true;
     } else {
-      latency::record(context, shared, flow,
-                      shared.tls == nullptr ? LatencyKind::connect : LatencyKind::tls_handshake);
+      record_established(context, shared, flow);
     }
   }
   if (wakes) {

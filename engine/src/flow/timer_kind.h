@@ -43,6 +43,11 @@ inline uint32_t microseconds_of(Tick ticks) {
   const uint64_t microseconds = (uint64_t{ticks} << kTickShift) / 1000;
   return microseconds > UINT32_MAX ? UINT32_MAX : static_cast<uint32_t>(microseconds);
 }
+/// The same of at most kMostShortTicks, 4 seconds: in 32 bits.
+inline constexpr Tick kMostShortTicks = UINT32_MAX >> kTickShift;
+inline uint32_t microseconds_of_short(Tick ticks) {
+  return (ticks << kTickShift) / 1000;
+}
 inline bool tick_before(Tick a, Tick b) {
   return static_cast<int32_t>(a - b) < 0;
 }

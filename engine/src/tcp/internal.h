@@ -36,8 +36,12 @@ uint32_t segment_length(Context& context, const Flow& flow, uint32_t sequence, u
 // -- round-trip times ----------------------------------------------------------------------------
 
 /// RFC 6298 (2.2), (2.3).
-[[gnu::always_inline]] inline void add_rtt_sample(Flow& flow, uint32_t microseconds) {
-  const uint32_t sample = std::max(microseconds, 1u);
+[[gnu::always_inline]] inline void add_rtt_sample(Flow& flow, Tick ticks) {
+  uint32_t sample = 1;  // 0: no sample yet
+  if (ticks - 1 < kMostShortTicks) [[likely]]
+    sample = microseconds_of_short(ticks);
+  else if (ticks != 0)
+    sample = microseconds_of(ticks);
   if (flow.srtt_us == 0) {
     flow.srtt_us = sample;
     flow.rttvar_us = sample / 2;
@@ -52,7 +56,7 @@ uint32_t segment_length(Context& context, const Flow& flow, uint32_t sequence, u
                                               Flow& flow, uint32_t acknowledgment) {
   if (!flow.has(kRttTiming) || before(acknowledgment, flow.rtt_sequence)) return;
   flow.clear(kRttTiming);
-  add_rtt_sample(flow, microseconds_of(context.tick - flow.rtt_tick));
+  add_rtt_sample(flow, context.tick - flow.rtt_tick);
   ++counters[Counter::tcps_rttupdated];
 }
 
