@@ -69,17 +69,10 @@ struct Options {
   uint8_t sack_count = 0;  ///< blocks, at most kMaxSackBlocks
 };
 
-/// Options of a SYN as most stacks lay them out: MSS, window scale, SACK permitted, time stamps.
+/// Bytes of options of a SYN, as most stacks lay them out: MSS, window scale, SACK permitted and
+/// time stamps, or MSS and SACK permitted.
 inline constexpr uint32_t kSynOptions = 24;
-
-/// Whether a TCP header that has kSynOptions bytes of options has these.
-inline bool has_syn_options(const uint8_t* header) {
-  const uint8_t* const option = header + kFixedHeader;
-  return load_be<uint16_t>(option) == kMssHead &&
-         load_be<uint32_t>(option + 4) >> 8 == kScaleHead &&
-         load_be<uint32_t>(option + 8) == kAlignedSackPermitted &&
-         load_be<uint32_t>(option + 12) == kAlignedTimestamps;
-}
+inline constexpr uint32_t kBareSynOptions = 8;
 
 /// Parses the options of a TCP header of `length` bytes, which are at hand. Malformed ones end the
 /// list; what came before counts.
