@@ -88,6 +88,16 @@ size_t DataCore::advance(Nanoseconds now, bool may_open) {
   return work + world.port_services.advance(now);
 }
 
+bool DataCore::begin_handshake_step(Nanoseconds now) {
+  world_->context.set_time(now);
+  return world_->driver.begin_handshake_step();
+}
+
+void DataCore::end_handshake_step(Nanoseconds now) {
+  world_->context.set_time(now);
+  world_->driver.end_handshake_step();
+}
+
 std::unique_ptr<ProfileRun> DataCore::prepare(std::shared_ptr<const Profile> profile,
                                               const RunOptions& options) const {
   return std::make_unique<ProfileRun>(std::move(profile), options, world_->config,

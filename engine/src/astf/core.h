@@ -74,6 +74,11 @@ class DataCore {
   /// Runs timers and, if it `may_open`, opens flows that are due; otherwise they stay due. Returns
   /// how many events were handled, 0 when idle.
   size_t advance(Nanoseconds now, bool may_open = true);
+  /// Takes one step of one TLS handshake that is due, some 100 us of work. False: none is. Called
+  /// once in a pass, when what is queued for the ports has left; followed by `end_handshake_step`.
+  bool begin_handshake_step(Nanoseconds now);
+  /// Acts upon what came of the step. `now`: read when it was done.
+  void end_handshake_step(Nanoseconds now);
 
   // -- control, called between bursts on the core's own thread
   // --------------------------------------

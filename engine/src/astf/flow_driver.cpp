@@ -27,16 +27,6 @@ Counter reason_of(PacketKind kind) {
   }
 }
 
-/// A client's flow is established.
-[[gnu::always_inline]] inline void record_established(const Context& context,
-                                                      const TemplateClass& shared,
-                                                      const Flow& flow) {
-  if (shared.tls == nullptr) [[likely]]  // each kind is known where this is compiled
-    latency::record(context, shared, flow, LatencyKind::connect);
-  else
-    latency::record(context, shared, flow, LatencyKind::tls_handshake);
-}
-
 /// Has no packet take the fast path, where flows may be about to be aborted, and keeps those from
 /// flows that service mode is for.
 [[gnu::noinline]] void divert(std::span<RxPacket> packets, const ServiceMode& service) {
@@ -108,7 +98,7 @@ inline void FlowDriver::process_segment(Context& context, Side side, const RxPac
       program::begin(flow, flow.rx_available);
       wakes = true;
     } else {
-      record_established(context, shared, flow);
+      latency::record(context, shared, flow, LatencyKind::connect);
     }
   }
   if (wakes) {
@@ -218,6 +208,46 @@ void FlowDriver::expire(Flow& flow, TimerKind kind) {
   } else if (flow.state != FlowState::datagram) {
     tcp::transmit_slow_path(context, flow);
   }
+}
+
+// -- handshakes of TLS ---------------------------------------------------------------------------
+
+// Of several runs, each in turn.
+bool FlowDriver::begin_handshake_step() {
+  for (size_t tried = 0; tried < parts_.runs.size(); ++tried) {
+    tls::Shared* const shared = parts_.runs[next_run_++ % parts_.runs.size()]->tls_shared();
+    if (shared == nullptr) continue;
+    while (const std::optional<tls::Shared::Due> due = shared->take_due()) {
+      Flow& flow = parts_.context.flows[due->flow];
+      if (parts_.flows.abort_instead(flow)) continue;
+      due->endpoint->begin_step(parts_.context, flow);
+      steps_ = &flow;
+      return true;
+    }
+  }
+  return false;
+}
+
+void FlowDriver::end_handshake_step() {
+  Context& context = parts_.context;
+  Flow& flow = *steps_;
+  TemplateClass& shared = parts_.classes.of(flow);
+  PlaintextCheck check(context, shared.payload_check);
+  const tcp::Events events = shared.tls->end_step(context, flow, check.reader());
+  if ((events & tcp::kDelivered) != 0) latency::record_payload(context, shared, flow);
+  if ((events & tcp::kEstablished) != 0) {
+    shared.run->count_established(context, flow);
+    latency::record(context, shared, flow, LatencyKind::tls_handshake);
+  }
+  const bool begins = (events & tcp::kEstablished) != 0 && flow.has(kServerSide);
+  const program::Outcome outcome = begins ? program::start(context, flow, flow.rx_available)
+                                          : program::wake(context, flow, events);
+  if (outcome == program::Outcome::release) {
+    parts_.flows.release(flow);
+    return;
+  }
+  tcp::transmit_slow_path(context, flow);
+  if (tcp::begins_time_wait(flow)) parts_.flows.begin_time_wait(flow);
 }
 
 // -- what belongs to no flow yet -----------------------------------------------------------------

@@ -37,6 +37,11 @@ class FlowDriver {
   /// Handles an expired timer.
   void expire(Flow& flow, TimerKind kind);
 
+  /// Takes one step of one TLS handshake, the library's work alone. False: none is due.
+  bool begin_handshake_step();
+  /// Acts upon what came of it, at the time of its end.
+  void end_handshake_step();
+
   ServiceMode service;  ///< which frames are kept from flows
 
  private:
@@ -77,6 +82,8 @@ class FlowDriver {
 
   const Parts parts_;
   RxBurst burst_;
+  Flow* steps_ = nullptr;  ///< whose handshake takes a step
+  size_t next_run_ = 0;    ///< that may take the next one
 };
 
 }  // namespace engine

@@ -73,6 +73,8 @@ class ProfileRun {
   std::vector<PayloadBlock> payload() const;
   /// What came of TLS, by template; empty where none has it.
   std::vector<TlsBlock> tls() const;
+  /// nullptr: no template has TLS.
+  tls::Shared* tls_shared() { return tls_shared_.get(); }
   ClientPool& clients(uint32_t range) { return *clients_[range]; }
   ServerPool& servers(uint32_t range) { return *servers_[range]; }
 

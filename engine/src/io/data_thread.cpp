@@ -156,6 +156,11 @@ uint64_t DataThread::pass(Nanoseconds now) {
   if (exchange_ != nullptr && take_given(now) && work_from == 0) work_from = before;
   if (core_.advance(now, !crowded) > 0 && work_from == 0) work_from = before;
   for (PortChain& port : chains_) port.flush();
+  if (core_.begin_handshake_step(now)) {
+    if (work_from == 0) work_from = before;
+    core_.end_handshake_step(clock_.at(Clock::read()));
+    for (PortChain& port : chains_) port.flush();
+  }
   return work_from;
 }
 

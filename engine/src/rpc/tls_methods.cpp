@@ -91,7 +91,13 @@ Json side(const TlsCounts& counts) {
           {"received_bytes", counts.received_bytes},
           {"received_records", counts.received_records},
           {"lacked_memory", counts.lacked_memory},
-          {"cut_segments", counts.cut_segments}};
+          {"cut_segments", counts.cut_segments},
+          {"handshake_steps", counts.steps},
+          {"handshake_time_us", counts.step_time / kMicrosecond},
+          {"waiting", counts.waiting},
+          {"most_waiting", counts.most_waiting},
+          {"waited_us", counts.waited / kMicrosecond},
+          {"longest_waited_us", counts.longest_waited / kMicrosecond}};
 }
 
 Json get_tls(ControlState& state, const std::string& id) {

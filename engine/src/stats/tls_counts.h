@@ -1,11 +1,13 @@
 #pragma once
 // What came of the TLS connections of one template.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include "base/side.h"
+#include "base/time.h"
 
 namespace engine {
 
@@ -25,6 +27,12 @@ struct TlsCounts {
   uint64_t received_records = 0;
   uint64_t lacked_memory = 0;  ///< segments taken for lost, and records put off: no memory was left
   uint64_t cut_segments = 0;   ///< the port had only their beginning: the rest has to come again
+  uint64_t waiting = 0;        ///< connections whose next step of the handshake is due, now
+  uint64_t most_waiting = 0;   ///< the most at once; of several cores added up
+  uint64_t steps = 0;          ///< of handshakes
+  Nanoseconds step_time = 0;   ///< that these took
+  Nanoseconds waited = 0;      ///< from when they were due to their beginning, all together
+  Nanoseconds longest_waited = 0;  ///< of one step
   AlertCounts alerts_sent{};
   AlertCounts alerts_received{};
 
@@ -40,6 +48,12 @@ struct TlsCounts {
     received_records += other.received_records;
     lacked_memory += other.lacked_memory;
     cut_segments += other.cut_segments;
+    waiting += other.waiting;
+    most_waiting += other.most_waiting;
+    steps += other.steps;
+    step_time += other.step_time;
+    waited += other.waited;
+    longest_waited = std::max(longest_waited, other.longest_waited);
     for (size_t alert = 0; alert < alerts_sent.size(); ++alert) {
       alerts_sent[alert] += other.alerts_sent[alert];
       alerts_received[alert] += other.alerts_received[alert];

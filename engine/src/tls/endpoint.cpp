@@ -145,7 +145,11 @@ Session& Endpoint::begin(Context& context, Flow& flow) {
   Session& session = shared_.sessions[extension.session];
   session.received = 0;
   session.established = session.closing = session.finished = session.over = session.notified =
-      false;
+      session.peer_closed = false;
+  return session;
+}
+
+void Endpoint::begin_library(Session& session) {
   session.ssl = SSL_new(library_.get());
   if (session.ssl == nullptr) throw std::bad_alloc();
   BIO* const bio = shared_.bio.get();
@@ -153,12 +157,11 @@ Session& Endpoint::begin(Context& context, Flow& flow) {
   SSL_set_bio(session.ssl, bio, bio);  // for both ways, which takes one reference
   if (side_ == Side::server) {
     SSL_set_accept_state(session.ssl);
-    return session;
+    return;
   }
   SSL_set_connect_state(session.ssl);
   if (!server_name_.empty()) SSL_set_tlsext_host_name(session.ssl, server_name_.c_str());
   if (ticket_ != nullptr) SSL_set_session(session.ssl, ticket_.get());
-  return session;
 }
 
 void Endpoint::release(Context& context, Flow& flow) {
@@ -169,10 +172,14 @@ void Endpoint::release(Context& context, Flow& flow) {
   session->sealed.clear();
   session->pending.clear();
   while (!session->held.empty()) give_back_held(*session, session->held.size() - 1);
-  // A connection that did not end well must not make its ticket useless for others.
-  SSL_set_shutdown(session->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
-  SSL_free(session->ssl);
-  session->ssl = nullptr;
+  if (session->turn != 0) end_due(*session);
+  give_back_unread(*session);
+  if (session->ssl != nullptr) {
+    // A connection that did not end well must not make its ticket useless for others.
+    SSL_set_shutdown(session->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+    SSL_free(session->ssl);
+    session->ssl = nullptr;
+  }
   Extension& extension = context.extensions[flow.extension];
   shared_.sessions.give_back(extension.session);
   extension.session = Pool<Session>::kNone;
@@ -185,10 +192,15 @@ bool Endpoint::has_room(const Flow& flow, size_t bytes) const {
 }
 
 /// Whether there is memory for what may come of a segment. Else it is as if it had been lost.
-bool Endpoint::may_take(const Flow& flow, const RxSegment& segment) const {
+bool Endpoint::may_take(Context& context, const Flow& flow, const RxSegment& segment) {
   if (segment.payload_length == 0) return true;
   if (!has_room(flow, kLongestFlight)) return false;
-  return !after(segment.sequence(), flow.rcv_nxt) ||
+  const Session* const session = session_of(context, flow);
+  const bool shakes_hands = session != nullptr && !session->established;
+  if (shakes_hands && session->unread.size() + segment.payload_length >
+                          context.class_of(flow).tunables->receive_buffer)
+    return false;
+  return !(shakes_hands || after(segment.sequence(), flow.rcv_nxt)) ||
          shared_.held_bytes + segment.payload_length <= Shared::kHeldBudget;
 }
 
@@ -204,7 +216,7 @@ tcp::Events Endpoint::receive(Context& context, Flow& flow, const RxSegment& seg
     whole.payload_length = static_cast<uint32_t>(bytes.size());
     ++counts_.cut_segments;
   }
-  if (!may_take(flow, whole)) {
+  if (!may_take(context, flow, whole)) {
     ++counts_.lacked_memory;
     return tcp::kNothing;
   }
@@ -221,7 +233,7 @@ tcp::Events Endpoint::receive(Context& context, Flow& flow, const RxSegment& seg
 
   Turn turn{context, flow, *session, reader};
   if ((events & tcp::kAcknowledged) != 0) release_acknowledged(context, flow, *session);
-  if (connected && side_ == Side::client) take(turn, {});  // the first flight
+  if (connected && side_ == Side::client) make_due(context, flow, *session);  // the first flight
   if ((events & tcp::kDelivered) != 0) {
     // It begins at `from` or before, and TCP took no more of it than its window.
     const uint32_t window = context.class_of(flow).tunables->receive_buffer;
@@ -231,22 +243,96 @@ tcp::Events Endpoint::receive(Context& context, Flow& flow, const RxSegment& seg
   } else if (whole.payload_length != 0) {
     hold(context, flow, *session, whole.sequence(), bytes);
   }
-  if ((events & tcp::kPeerClosed) != 0 && !session->over) {
-    if (!session->established) {
-      ++counts_.ended;
-      fail(turn);
-    } else if (!session->notified) {
-      ++counts_.truncated;
+  if ((events & tcp::kPeerClosed) != 0) {
+    if (session->turn != 0) {
+      session->peer_closed = true;
+      events &= ~uint32_t{tcp::kPeerClosed};
+    } else {
+      end_of_peer(turn);
     }
   }
   send_output(context, flow, *session);
   encrypt(context, flow, *session);
   flow.rx_available = available + turn.payload;
   events &= ~uint32_t{tcp::kEstablished | tcp::kDelivered};
-  if (turn.established) events |= tcp::kEstablished;
   if (turn.payload != 0) events |= tcp::kDelivered;
   return events;
 }
+
+void Endpoint::end_of_peer(Turn& turn) {
+  if (turn.session.over) return;
+  if (!turn.session.established) {
+    ++counts_.ended;
+    fail(turn);
+  } else if (!turn.session.notified) {
+    ++counts_.truncated;
+  }
+}
+
+// -- the handshake, in steps ---------------------------------------------------------------------
+
+void Endpoint::make_due(Context& context, const Flow& flow, Session& session) {
+  if (session.turn != 0) return;
+  session.turn = ++shared_.turns;
+  session.due = context.now;
+  shared_.due.push_back(
+      {session.turn, shared_.sessions.number_of(session), context.flows.number_of(flow), this});
+  counts_.most_waiting = std::max(counts_.most_waiting, ++counts_.waiting);
+}
+
+void Endpoint::end_due(Session& session) {
+  session.turn = 0;
+  --counts_.waiting;
+}
+
+void Endpoint::begin_step(Context& context, Flow& flow) {
+  Session& session = *session_of(context, flow);
+  end_due(session);
+  const Nanoseconds waited = context.now - session.due;
+  session.due = context.now;
+  counts_.waited += waited;
+  counts_.longest_waited = std::max(counts_.longest_waited, waited);
+  ++counts_.steps;
+  if (session.ssl == nullptr) begin_library(session);
+  shared_.input = session.unread;
+  ERR_clear_error();
+  const int outcome = SSL_do_handshake(session.ssl);
+  shared_.step_error = outcome == 1 ? SSL_ERROR_NONE : SSL_get_error(session.ssl, outcome);
+}
+
+tcp::Events Endpoint::end_step(Context& context, Flow& flow, Reader* reader) {
+  Session& session = *session_of(context, flow);
+  counts_.step_time += context.now - session.due;
+  Turn turn{context, flow, session, reader};
+  tcp::Events events = tcp::kNothing;
+  if (shared_.step_error == SSL_ERROR_NONE) {
+    session.established = true;
+    events |= tcp::kEstablished;
+    ++(SSL_session_reused(session.ssl) == 1 ? counts_.resumed : counts_.full);
+    read_records(turn);
+  } else if (shared_.step_error != SSL_ERROR_WANT_READ) {
+    fail(turn);
+  }
+  give_back_unread(session);
+  if (session.peer_closed) {
+    end_of_peer(turn);
+    events |= tcp::kPeerClosed;
+  }
+  send_output(context, flow, session);
+  encrypt(context, flow, session);
+  flow.rx_available += turn.payload;
+  if (turn.payload != 0) events |= tcp::kDelivered;
+  return events;
+}
+
+/// An idle connection keeps no memory for it.
+void Endpoint::give_back_unread(Session& session) {
+  shared_.held_bytes -= session.unread.size();
+  session.unread = {};
+}
+
+// -- out of order
+// ----------------------------------------------------------------------------------
 
 /// Keeps what TCP keeps the range of.
 void Endpoint::hold(Context& context, Flow& flow, Session& session, uint32_t sequence,
@@ -291,13 +377,23 @@ void Endpoint::take_held(Turn& turn, uint32_t from) {
   }
 }
 
-/// Gives the library the next bytes of the stream.
+/// The next bytes of the stream: for the library, or for the next step of the handshake.
 void Endpoint::take(Turn& turn, std::span<const uint8_t> bytes) {
   Session& session = turn.session;
   if (session.over) return;
+  if (!session.established) {
+    session.unread.insert(session.unread.end(), bytes.begin(), bytes.end());
+    shared_.held_bytes += bytes.size();
+    make_due(turn.context, turn.flow, session);
+    return;
+  }
   shared_.input = bytes;
+  read_records(turn);
+}
+
+void Endpoint::read_records(Turn& turn) {
+  Session& session = turn.session;
   ERR_clear_error();
-  if (!session.established && !shake_hands(turn)) return;
   for (;;) {
     size_t length = 0;
     const int outcome =
@@ -317,19 +413,6 @@ void Endpoint::take(Turn& turn, std::span<const uint8_t> bytes) {
     session.received += length;
     turn.payload += length;
   }
-}
-
-/// True: the handshake is complete.
-bool Endpoint::shake_hands(Turn& turn) {
-  Session& session = turn.session;
-  const int outcome = SSL_do_handshake(session.ssl);
-  if (outcome != 1) {
-    if (SSL_get_error(session.ssl, outcome) != SSL_ERROR_WANT_READ) fail(turn);
-    return false;
-  }
-  session.established = turn.established = true;
-  ++(SSL_session_reused(session.ssl) == 1 ? counts_.resumed : counts_.full);
-  return true;
 }
 
 /// The connection ends, once the library's alert has been sent. The program does nothing more.

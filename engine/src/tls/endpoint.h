@@ -1,10 +1,11 @@
 #pragma once
 // TLS 1.3 (RFC 8446) and 1.2 (RFC 5246) of one side of one template, by OpenSSL without sockets.
 //
-// It stands between TCP and the program: `receive` takes the place of
-// tcp::receive_slow_path, and what the
-// program queues is encrypted and kept until the peer has acknowledged it. No time and no frame is
-// asked for here. The library draws its random numbers itself, and dates tickets by its own clock.
+// It stands between TCP and the program: `receive` takes the place of tcp::receive_slow_path, and
+// what the program queues is encrypted and kept until the peer has acknowledged it. A handshake
+// goes on in steps, for which the flow waits in Shared::due: whoever drives the core takes them. No
+// time and no frame is asked for here. The library draws its random numbers itself, and dates
+// tickets by its own clock.
 
 #include <openssl/ssl.h>
 
@@ -39,10 +40,15 @@ class Endpoint final : public tcp::StreamCoder {
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
-  /// Takes a segment of `flow`, as tcp::receive_slow_path does, whose events it returns with two
-  /// changes: kEstablished when the handshake of TLS is complete, and kDelivered for payload that
-  /// is decrypted. `reader`: nullptr: nobody reads along.
+  /// Takes a segment of `flow`, as tcp::receive_slow_path does, whose events it returns but these:
+  /// kEstablished never, kDelivered for payload that is decrypted, kPeerClosed not before a step of
+  /// the handshake that is due. `reader`: nullptr: nobody reads along.
   tcp::Events receive(Context& context, Flow& flow, const RxSegment& segment, Reader* reader);
+  /// Takes the step of the handshake that is due: the library's work alone.
+  void begin_step(Context& context, Flow& flow);
+  /// What comes of the step, at the time of its end: the events that `receive` did not return.
+  /// kEstablished: the handshake of TLS is complete.
+  tcp::Events end_step(Context& context, Flow& flow, Reader* reader);
   void queue(Context& context, Flow& flow, uint32_t buffer) override;
   void close(Context& context, Flow& flow) override;
   /// The flow ends, or has nothing more to send or receive.
@@ -51,18 +57,17 @@ class Endpoint final : public tcp::StreamCoder {
   const TlsCounts& counts() const { return counts_; }
 
  private:
-  /// What came of one segment.
+  /// What came of one segment or step.
   struct Turn {
     Context& context;
     Flow& flow;
     Session& session;
     Reader* reader;
-    bool established = false;
     uint64_t payload = 0;
   };
   void configure(const Options& options);
   bool has_room(const Flow& flow, size_t bytes) const;
-  bool may_take(const Flow& flow, const RxSegment& segment) const;
+  bool may_take(Context& context, const Flow& flow, const RxSegment& segment);
   Session& begin(Context& context, Flow& flow);
   Session* session_of(Context& context, const Flow& flow);
   void take(Turn& turn, std::span<const uint8_t> bytes);
@@ -70,7 +75,12 @@ class Endpoint final : public tcp::StreamCoder {
   void hold(Context& context, Flow& flow, Session& session, uint32_t sequence,
             std::span<const uint8_t> bytes);
   void give_back_held(Session& session, size_t index);
-  bool shake_hands(Turn& turn);
+  void begin_library(Session& session);
+  void make_due(Context& context, const Flow& flow, Session& session);
+  void end_due(Session& session);
+  void give_back_unread(Session& session);
+  void read_records(Turn& turn);
+  void end_of_peer(Turn& turn);
   void fail(Turn& turn);
   void release_acknowledged(Context& context, const Flow& flow, Session& session);
   void encrypt(Context& context, Flow& flow, Session& session);

@@ -54,4 +54,13 @@ Shared::Shared(uint32_t most_sessions) : sessions(most_sessions) {
   output.reserve(2 * SealedBuffers::kLarge);
 }
 
+std::optional<Shared::Due> Shared::take_due() {
+  while (!due.empty()) {
+    const Due first = due.front();
+    due.pop_front();
+    if (sessions[first.session].turn == first.turn) return first;
+  }
+  return std::nullopt;
+}
+
 }  // namespace engine::tls

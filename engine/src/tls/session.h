@@ -6,15 +6,20 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "base/time.h"
 #include "flow/pool.h"
 #include "tls/identity.h"
 #include "tls/sealed_buffers.h"
 
 namespace engine::tls {
+
+class Endpoint;
 
 struct Session {
   /// A buffer of the profile that is not encrypted yet, from `offset` on.
@@ -33,16 +38,20 @@ struct Session {
     std::vector<uint8_t> bytes;
   };
 
-  SSL* ssl = nullptr;            ///< nullptr: the session is free
+  SSL* ssl = nullptr;            ///< nullptr: no step of the handshake was taken yet
   std::vector<Pending> pending;  ///< oldest first
   std::vector<Sealed> sealed;    ///< oldest first
   std::vector<Held> held;
-  uint64_t received = 0;     ///< payload bytes, after decryption
-  bool established = false;  ///< the handshake is complete
-  bool closing = false;      ///< the program queues no more
-  bool finished = false;     ///< nothing more is sent: close_notify or an alert was the last
-  bool over = false;         ///< nothing more is read, either
-  bool notified = false;     ///< the peer's close_notify came
+  std::vector<uint8_t> unread;  ///< received in order, for the next step of the handshake
+  uint64_t turn = 0;            ///< in the queue for a step; 0: none is due
+  Nanoseconds due = 0;          ///< since when it is
+  uint64_t received = 0;        ///< payload bytes, after decryption
+  bool established = false;     ///< the handshake is complete
+  bool closing = false;         ///< the program queues no more
+  bool finished = false;        ///< nothing more is sent: close_notify or an alert was the last
+  bool over = false;            ///< nothing more is read, either
+  bool notified = false;        ///< the peer's close_notify came
+  bool peer_closed = false;     ///< behind what is unread
   uint32_t next_free = 0;
 
   Session() = default;
@@ -62,13 +71,28 @@ struct Shared {
   static constexpr uint32_t kMostUnacknowledged = 256 << 10;
   static constexpr uint32_t kRecord = 16384;  ///< payload bytes of a record, RFC 8446 section 5.1
 
+  /// A flow whose handshake is to take its next step, which is some 100 us of work. The core takes
+  /// one at a time, so that other flows wait for no more than that.
+  struct Due {
+    uint64_t turn;  ///< as in the session; another number there: it is not due any more
+    uint32_t session;
+    uint32_t flow;
+    Endpoint* endpoint;
+  };
+
   explicit Shared(uint32_t most_sessions);
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;
 
+  /// The one that is due for longest, taken out; nullopt: none is.
+  std::optional<Due> take_due();
+
+  std::deque<Due> due;  ///< oldest first
+  uint64_t turns = 0;   ///< numbers given to those that were due
   SealedBuffers sealed{kSealedBudget};
   Pool<Session> sessions;
-  uint64_t held_bytes = 0;
+  uint64_t held_bytes = 0;          ///< those that wait for a step of a handshake among them
+  int step_error = SSL_ERROR_NONE;  ///< of the step that was begun, as of SSL_get_error
   std::span<const uint8_t> input;
   std::vector<uint8_t> output;
   std::array<uint8_t, kRecord> plaintext;

@@ -179,12 +179,21 @@ void Network::deliver(Side from) {
 
 void Network::step() {
   const auto due = [this](Side from) { return wire(from).line().next_due(); };
-  while (std::min(due(Side::client), due(Side::server)) <= now_)
-    deliver(due(Side::client) <= due(Side::server) ? Side::client : Side::server);
-  for (End& end : ends_) {
-    while (end.core->advance(now_) != 0) end.queue->flush();
-    end.queue->flush();
-  }
+  bool stepped = false;
+  do {
+    stepped = false;
+    while (std::min(due(Side::client), due(Side::server)) <= now_)
+      deliver(due(Side::client) <= due(Side::server) ? Side::client : Side::server);
+    for (End& end : ends_) {
+      while (end.core->advance(now_) != 0) end.queue->flush();
+      end.queue->flush();
+      if (!end.core->begin_handshake_step(now_)) continue;
+      now_ += settings_.handshake_step[index_of(end.side)];
+      end.core->end_handshake_step(now_);
+      end.queue->flush();
+      stepped = true;
+    }
+  } while (stepped);
 }
 
 void Network::run_until(Nanoseconds until) {
@@ -193,7 +202,7 @@ void Network::run_until(Nanoseconds until) {
     // The next thing that can happen: an arrival, or at most a quarter of a millisecond later.
     Nanoseconds next = now_ + 250 * kMicrosecond;
     for (Impairment& wire : wires_) next = std::min(next, wire.line().next_due());
-    now_ = std::min(std::max(next, now_ + kMicrosecond), until);
+    now_ = std::max(now_, std::min(std::max(next, now_ + kMicrosecond), until));
   }
   step();
 }

@@ -56,6 +56,9 @@ struct Settings {
   /// What the offloads leave to the device is done where a frame enters the wire, as by a NIC; else
   /// it arrives as it is, as over a veth pair.
   bool device_cuts = false;
+  /// What each step of a TLS handshake takes, by side. The ends share the clock: one's step keeps
+  /// the other from its work, too.
+  std::array<Nanoseconds, kSides> handshake_step{};
   uint32_t max_flows = 1 << 16;
   size_t wire_bytes = size_t{8} << 20;  ///< room for frames on their way, each direction
   size_t burst = 1;  ///< frames of one direction that arrive at once and are received together

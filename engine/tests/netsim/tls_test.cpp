@@ -4,6 +4,7 @@
 
 #include "netsim/netsim.h"
 #include "netsim/random_settings.h"
+#include "netsim/several_templates.h"
 #include "tls/options.h"
 
 namespace engine::netsim {
@@ -245,6 +246,43 @@ TEST(Tls, WhatIsQueuedWithoutWaitingArrivesInOrder) {
   HttpLike whole = http;
   whole.response = 300'000;
   expect_whole(network, kFlows, whole);
+}
+
+// 100 handshakes within 20 ms, each 0.6 ms of each end: the ends have work for 120 ms, and are late
+// for TLS. A flow without it waits at most for the step that is being taken at either end.
+TEST(Tls, ABurstOfHandshakesMakesOtherFlowsWaitForOneStep) {
+  constexpr Nanoseconds kStep = 300 * kMicrosecond;
+  constexpr uint64_t kBurst = 100;
+  const std::string client = R"({"name":"tx","buf_index":3},{"name":"rx","min_bytes":1000})";
+  const std::string server = R"({"name":"rx","min_bytes":1000},{"name":"tx","buf_index":3})";
+  nlohmann::json encrypted = flow_template(0, 1, 5000, 0);
+  encrypted["client_template"]["limit"] = kBurst;
+  RunOptions options = with({});
+  options.tls.push_back(nullptr);
+  Settings settings;
+  settings.handshake_step = {kStep, kStep};
+  Network network(settings,
+                  several({program(client), program(server)},
+                          {encrypted, flow_template(0, 1, 1000, 0, {{"port", 81}})}, {}),
+                  options);
+  network.run_until(500 * kMillisecond);
+  const TlsCounts served = network.run(Side::server).tls().at(0).sides[index_of(Side::server)];
+  EXPECT_EQ(served.full, kBurst);
+  EXPECT_EQ(served.steps, 2 * kBurst);
+  EXPECT_EQ(served.step_time, served.steps * kStep);
+  const TlsCounts opened = network.run(Side::client).tls().at(0).sides[index_of(Side::client)];
+  EXPECT_EQ(opened.waiting, 0u);
+  EXPECT_GT(opened.most_waiting, kBurst / 4);
+  EXPECT_GT(opened.longest_waited, 10 * kStep);
+  EXPECT_GE(opened.waited, opened.longest_waited);
+  const Nanoseconds pass = 2 * kStep;
+  const std::vector<LatencyBlock>& times = network.run(Side::client).latencies();
+  EXPECT_GT(times[0][LatencyKind::tls_handshake].highest(), 20u * kStep / kMicrosecond);
+  // Four passes of the ends: the start, SYN, SYN-ACK; then the request, and the response.
+  EXPECT_GT(times[1][LatencyKind::connect].count(), 300u);
+  EXPECT_LE(times[1][LatencyKind::connect].highest(), (3 * pass + 2 * kDelay) / kMicrosecond);
+  EXPECT_LE(times[1][LatencyKind::completion].highest(), (5 * pass + 4 * kDelay) / kMicrosecond);
+  EXPECT_EQ(network.status(Side::client).late, 0u);
 }
 
 TEST(Tls, ARunCanBeCutInTheMiddleOfItsConnections) {

@@ -65,6 +65,7 @@ class TlsCounts(StoredPart):
 
     `asked`: the settings. Handshakes, `failed`, `ended_in_handshake` and `truncated` in
     connections; `alerts_...` by OpenSSL's words for them; bytes and records with payload.
+    `most_waiting`: over the generator's cores added up; times in microseconds.
     """
 
     asked: TlsSettings
@@ -81,6 +82,12 @@ class TlsCounts(StoredPart):
     received_records: int = 0
     lacked_memory: int = 0
     cut_segments: int = 0
+    handshake_steps: int = 0
+    handshake_time_us: int = 0
+    waiting: int = 0
+    most_waiting: int = 0
+    waited_us: int = 0
+    longest_waited_us: int = 0
 
     @property
     def failures(self) -> str:
@@ -106,6 +113,8 @@ class TlsCounts(StoredPart):
                 if isinstance(value, dict):
                     for alert, number in value.items():
                         so_far[alert] = so_far.get(alert, 0) + number
+                elif name.startswith("longest"):
+                    setattr(whole, name, max(so_far, value))
                 else:
                     setattr(whole, name, so_far + value)
         return whole
