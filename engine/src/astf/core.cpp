@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "astf/flow_driver.h"
+#include "tls/library_memory.h"
 
 namespace engine {
 
@@ -22,6 +23,25 @@ Path path_of(const PortAddress& port) {
 }
 
 }  // namespace
+
+/// Of TLS on one core.
+struct TlsMemory {
+  uint64_t sessions = 0;
+  uint64_t session_bytes = 0;
+  uint64_t library_bytes = 0;   ///< 0 where no run has TLS, or it is not known
+  uint64_t received_bytes = 0;  ///< out of order, or before a step of a handshake
+  uint64_t buffers = 0;         ///< with what is not acknowledged
+  uint64_t buffer_bytes = 0;
+
+  void add(const tls::Shared& shared) {
+    sessions += shared.sessions.in_use();
+    session_bytes += shared.sessions.touched_bytes();
+    library_bytes = tls::library_bytes().value_or(0);
+    received_bytes += shared.held_bytes;
+    buffers += shared.sealed.in_use();
+    buffer_bytes += shared.sealed.held_bytes();
+  }
+};
 
 /// The parts of a data core. Each knows only those above it.
 struct DataCore::World {
@@ -206,6 +226,9 @@ std::vector<PoolStatus> DataCore::memory() const {
         ports += run->clients(r).memory();
         ports_in_use += run->clients(r).ports_in_use();
       }
+  TlsMemory tls;
+  for (const auto& run : world_->runs)
+    if (run->tls_shared() != nullptr) tls.add(*run->tls_shared());
   return {
       {"flow", sizeof(Flow), context.flows.in_use(), context.flows.touched_bytes()},
       {"connection in TIME_WAIT", sizeof(TimeWait), context.waits.in_use(),
@@ -220,6 +243,10 @@ std::vector<PoolStatus> DataCore::memory() const {
        world_->listeners.undecided().touched_bytes()},
       {"client port", 0, ports_in_use, ports},
       {"timer slot", sizeof(uint32_t), context.wheel.occupied(), context.wheel.memory()},
+      {"TLS session", sizeof(tls::Session), tls.sessions, tls.session_bytes},
+      {"TLS library", 1, tls.library_bytes, tls.library_bytes},
+      {"TLS bytes received", 1, tls.received_bytes, tls.received_bytes},
+      {"TLS buffer to send", 0, tls.buffers, tls.buffer_bytes},
   };
 }
 

@@ -119,6 +119,7 @@ class DataCore {
   Drops drops(Side side) const;
   PathMtuCounts path_mtu(Side side) const;
   ClientAddresses clients() const;
+  /// On the core's own thread.
   std::vector<PoolStatus> memory() const;
   uint64_t open_flows() const;
   PortResponder& responder(Side side);

@@ -75,6 +75,7 @@ class ProfileRun {
   std::vector<TlsBlock> tls() const;
   /// nullptr: no template has TLS.
   tls::Shared* tls_shared() { return tls_shared_.get(); }
+  const tls::Shared* tls_shared() const { return tls_shared_.get(); }
   ClientPool& clients(uint32_t range) { return *clients_[range]; }
   ServerPool& servers(uint32_t range) { return *servers_[range]; }
 

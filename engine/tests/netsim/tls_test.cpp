@@ -285,6 +285,38 @@ TEST(Tls, ABurstOfHandshakesMakesOtherFlowsWaitForOneStep) {
   EXPECT_EQ(network.status(Side::client).late, 0u);
 }
 
+TEST(Tls, MemoryOfOpenConnectionsIsToldAndGivenBack) {
+  const auto size = [](Network& network, Side side, std::string_view name) {
+    for (const PoolStatus& pool : network.core(side).memory())
+      if (pool.name == name) return pool.object_bytes * pool.in_use;
+    return uint64_t{0};
+  };
+  constexpr uint64_t kOpen = 200;
+  const HttpLike http{.response = 1000,
+                      .cps = 1000,
+                      .limit = kOpen,
+                      .client_commands = R"({"name":"tx","buf_index":0},)"
+                                         R"({"name":"rx","min_bytes":1000},)"
+                                         R"({"name":"delay","usec":2000000})",
+                      .server_commands = R"({"name":"rx","min_bytes":100},)"
+                                         R"({"name":"tx","buf_index":1},{"name":"nc"})"};
+  // Both ends are on this thread: so what the library has is of both.
+  Network network({}, profile(http), with({}));
+  const uint64_t before = size(network, Side::client, "TLS library");
+  network.run_until(kSecond);
+  ASSERT_EQ(network.status(Side::client).client_flows, kOpen);
+  for (const Side side : {Side::client, Side::server}) {
+    EXPECT_EQ(size(network, side, "TLS session"), kOpen * sizeof(tls::Session));
+    EXPECT_EQ(size(network, side, "TLS bytes received"), 0u);
+  }
+  const uint64_t open = size(network, Side::client, "TLS library") - before;
+  // No record's buffers: they alone are 33,000 bytes.
+  EXPECT_GT(open, kOpen * 10'000);
+  EXPECT_LT(open, kOpen * 45'000);
+  ASSERT_TRUE(network.drain(20 * kSecond));
+  EXPECT_LT(size(network, Side::client, "TLS library"), before + open / 10);
+}
+
 TEST(Tls, ARunCanBeCutInTheMiddleOfItsConnections) {
   Network network({}, profile({.response = 1'000'000, .cps = 100}), with({}));
   network.run_until(200 * kMillisecond);
