@@ -34,6 +34,10 @@ FIGURES_OF = {
     "http": "Of each test of HTTP clients",
     "memory": "Of flows that were held open",
     "pair": "Of two systems",
+    "ceiling": "Of searches for a ceiling",
+    "event": "Of an event at a device under test",
+    "device": "Of a device under test, under loads, in events and with mixed traffic",
+    "gate": "Of the pytest gate, whose other figure is a ceiling",
 }
 
 

@@ -1,24 +1,36 @@
 """Figures are declared once: for every kind of load each has its four words and its rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain
+from typing import get_args
 
 import pytest
 
+from stackcost.analysis.ceiling.controller import search
+from stackcost.analysis.ceiling.settings import settings_for
+from stackcost.analysis.ceiling.summarise import summarise_ceilings
+from stackcost.analysis.ceiling.summary import CeilingSummary
+from stackcost.analysis.events.summary import EventSummary, summarise_events
 from stackcost.analysis.figures import registry
-from stackcost.analysis.figures.figure import Figure, Values
+from stackcost.analysis.figures.figure import Figure, Of, Values
 from stackcost.analysis.figures.groups import Loads
+from stackcost.analysis.head import Head, definition
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
-from stackcost.analysis.system_figures import definition, system_figures
+from stackcost.analysis.system_series import figures_of, questions
 from stackcost.contracts.collector import CollectedFigure
-from stackcost.frames import load_rows
+from stackcost.contracts.counts import FramesPassed
+from stackcost.frames import device_rows, load_rows
+from stackcost.frames.rows import Row
 from stackcost.report import export
 from tests.analysis.http_trials import asked, cached, summary
 from tests.analysis.runs import CONTEXT, compared
 from tests.analysis.test_generators import of_two
 from tests.analysis.trials import counter, hold_trial, load_trial
+from tests.device.courses import PLAN, course, mixed
+from tests.search.simulated import Simulated, plan_of
 
 SWITCHES = CollectedFigure(
     name="switches",
@@ -45,34 +57,111 @@ def waiting() -> Summary:
     return summarise([*compared(), *trials], CONTEXT)
 
 
-KINDS: dict[str, Callable[[], Summary]] = {
+def device() -> Summary:
+    trial = load_trial()
+    trial.traffic.frames = {
+        "to servers": FramesPassed(20_000, 20_000, 8_323, 8_323),
+        "to clients": FramesPassed(20_000, None, None, 20_000),
+    }
+    trial.samples += counter("conntrack.events", 12, {"namespace": "server", "event": "drop"})
+    return summarise([trial], CONTEXT)
+
+
+def gate() -> Summary:
+    return summarise([load_trial()], replace(CONTEXT, of_gate=True))
+
+
+def searches() -> CeilingSummary:
+    """Two for connections, with a reference peer after the first; one for flows."""
+    found = CeilingSummary(
+        run="a run", title="", state="complete", machine={}, found={}, ceilings=[], repeated=[]
+    )
+    for of, ceilings in (("connections", (7_400, 7_300)), ("flows", (19_800,))):
+        settings, trials = settings_for(of), []
+        for number, ceiling in enumerate(ceilings, 1):
+            system = Simulated(ceiling, seed=number, of=of)
+            search(settings, system.measure)
+            for trial in system.trials:
+                trial.round = number
+            trials += system.trials
+        own = summarise_ceilings(trials, "a run", plan_of(settings, of), "complete", {})
+        name = f"{of} system"
+        found.found[name] = next(iter(own.found.values()))
+        found.definitions.update(own.definitions)
+    return found
+
+
+def happened() -> EventSummary:
+    return summarise_events(
+        [course(4.0, 11.0), mixed({100.0: 1.0, 200.0: 0.5, 50.0: 1.0})],
+        "a run",
+        PLAN,
+        "complete",
+        {},
+    )
+
+
+KINDS: dict[str, Callable[[], Head]] = {
     "profiles": lambda: summarise(compared(), CONTEXT),
     "several generators": lambda: summarise([of_two((1000, 3000), (2.0, 4.0))], CONTEXT),
     "Onload": onload,
     "HTTP clients": lambda: summary(asked("wrk", 50, "mix", 0, 1000)),
     "cache": lambda: summary(cached()),
     "held in TIME_WAIT": waiting,
+    "device under load": device,
+    "gate": gate,
+    "ceilings": searches,
+    "events and mixed traffic": happened,
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_figure_has_definition_unit_source_and_row(kind: str) -> None:
     made = KINDS[kind]()
-    found = system_figures(made)
+    found = list(made.system_figures())
     exported = set(export.table(made)["figure"])
-    of_loads = {row["figure"] for row in load_rows.loads(made)}
+    tabled = {row["figure"] for row in tidy(made)}
     assert found
     for figure in found:
         what = definition(figure.name, made.definitions)
         assert what and what.definition and what.source, figure.name
         assert what.unit == figure.spread.unit, figure.name
         assert figure.name in exported, figure.name
+        assert figure.spread.values or figure.spread.reason, figure.name
         name = figure.name.rpartition(": ")[2]
-        assert (name in of_loads) == (figure.at is not None and registry.in_loads(name)), name
+        elsewhere = isinstance(made, Summary) and (figure.at is None or not registry.in_loads(name))
+        assert (name in tabled) == (not elsewhere), name
+
+
+def tidy(made: Head) -> Iterator[Row]:
+    """The rows of the tables that have a column for the figure."""
+    if isinstance(made, Summary):
+        return load_rows.loads(made)
+    if isinstance(made, CeilingSummary):
+        return device_rows.ceilings(made)
+    assert isinstance(made, EventSummary)
+    return chain(device_rows.events(made), device_rows.mixes(made))
+
+
+def test_these_runs_have_figures_of_everything_but_pairs() -> None:
+    names = {each.name for make in KINDS.values() for each in make().system_figures()}
+    bare = [f"{name.rpartition(': ')[2]}." for name in names]
+    made = {each.of for each in registry.ALL if any(n.startswith(f"{each.name}.") for n in bare)}
+    assert made == set(get_args(Of)) - {"pair"}
+
+
+@pytest.mark.parametrize("kind", ["ceilings", "events and mixed traffic", "device under load"])
+def test_every_kind_of_run_can_be_compared(kind: str) -> None:
+    made = KINDS[kind]()
+    (system, *_) = made.systems
+    own = figures_of(made, system)
+    asked = questions(own, own)
+    assert {each.figure for each in asked} == {name for name, _ in own.figures}
+    assert any(each.judged for each in asked) and all(each.at for each in asked)
 
 
 def test_flows_in_other_states_are_compared_and_exported_too() -> None:
-    names = [each.name for each in system_figures(waiting())]
+    names = [each.name for each in waiting().system_figures()]
     assert "time-wait: memory.total" in names and "memory.total" in names
 
 

@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 
 from stackcost.analysis.figures.registry import definitions
+from stackcost.analysis.head import definition
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
-from stackcost.analysis.system_figures import definition, system_figures
 from stackcost.contracts.trial import Trial
 from stackcost.report.bounds import bounds_sentences
 from stackcost.report.words import number
@@ -106,6 +106,6 @@ def test_summary_survives_json_and_names_every_figure() -> None:
 
 
 def test_every_figure_that_is_compared_or_exported_has_a_definition() -> None:
-    found = system_figures(summarise(compared(), CONTEXT))
+    found = list(summarise(compared(), CONTEXT).system_figures())
     assert {"server_cpu_total", "memory.total", "server_cpu.user"} <= {f.name for f in found}
     assert [f.name for f in found if not definition(f.name, definitions())] == []

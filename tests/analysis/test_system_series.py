@@ -4,9 +4,9 @@ import pytest
 
 from stackcost.analysis.between import ASSUMED
 from stackcost.analysis.comparison import Comparison, compare_all
+from stackcost.analysis.head import SystemFigure
 from stackcost.analysis.spread import spread
 from stackcost.analysis.summary import TrialRow
-from stackcost.analysis.system_figures import SystemFigure
 from stackcost.analysis.system_series import SystemFigures, questions, together
 
 LOADS = (1000.0, 2000.0)

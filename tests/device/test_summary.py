@@ -6,52 +6,11 @@ import pytest
 
 from stackcost.analysis.events.summary import EventResult, summarise_events
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.event_settings import EventSettings
-from stackcost.contracts.load import DeviceEvent, EventTimes
-from stackcost.contracts.sample import Kind, Sample
 from stackcost.contracts.trial import Trial
-from stackcost.contracts.window import Window
 from stackcost.device.standard import events_for, experiment_of
 from stackcost.report.device import events_of, sentences
 from stackcost.store import Manifest, RunFolder
-
-BEGAN = 1_000.0
-SETTINGS = EventSettings(table=1_000, flood=1_200, flood_cps=300, hold_seconds=2, seconds=30)
-PLAN = {"title": "events", "cores": {"load": [0], "server": [1]}}
-
-
-def group(at: float, name: str, counter: str, value: float) -> Sample:
-    labels = {"group": name, "side": "client", "counter": counter}
-    return Sample(BEGAN + at, "trex.group_counter", labels, value, "1", Kind.COUNTER, "test")
-
-
-def course(full_from: float, through_again: float) -> Trial:
-    """Established connections answer 100 requests/s; of 50 new ones a second all, or none."""
-    load = DeviceEvent(
-        event="exhaustion",
-        settings=SETTINGS,
-        course=EventTimes(BEGAN, answer_bytes=100, dead_timeout_s=5),
-    )
-    trial = Trial("dut/test", 1, 1, load, phases={"event": Window(BEGAN, BEGAN + 30)})
-    made = 0.0
-    for step in range(1, 60):
-        at = step / 2
-        made += 0 if full_from < at <= through_again else 25
-        trial.samples += [
-            group(at, "established", "tcps_rcvbyte", 100 * 100 * at),
-            group(at, "probe", "tcps_connattempt", 50 * at),
-            group(at, "probe", "tcps_connects", made),
-            Sample(
-                BEGAN + at,
-                "conntrack.entries",
-                {"namespace": "dut"},
-                1_000 if full_from <= at <= through_again else 300,
-                "1",
-                Kind.GAUGE,
-                "test",
-            ),
-        ]
-    return trial
+from tests.device.courses import PLAN, SETTINGS, course, mixed
 
 
 def result(trial: Trial) -> EventResult:
@@ -61,22 +20,22 @@ def result(trial: Trial) -> EventResult:
 
 def test_fullness_failure_and_recovery_are_when_they_were() -> None:
     found = result(course(full_from=4.0, through_again=11.0))
-    assert found.full_at == 4.0
-    assert found.first_failure == 4.5
-    assert found.recovered == 11.5
-    assert found.before == found.after == 100
+    assert found["event.at"].median == 4.0
+    assert found["event.first_failure"].median == 4.5
+    assert found["event.recovered"].median == 11.5
+    assert found["event.before"].median == found["event.after"].median == 100
     assert "recovered 5.5 s after the flood had closed" in found.sentence
 
 
 def test_a_device_that_does_not_recover_is_said_not_to() -> None:
     found = result(course(full_from=4.0, through_again=99.0))
-    assert found.recovered is None
+    assert found["event.recovered"].median is None
     assert "until the end at 30 s, 24 s after the end of the flood" in found.sentence
 
 
 def test_a_table_that_never_fills_is_no_exhaustion() -> None:
     found = result(course(full_from=99.0, through_again=99.0))
-    assert found.full_at is None and found.first_failure is None
+    assert found["event.at"].median is None and found["event.first_failure"].median is None
     assert found.sentence == "dut/test: its table of 1,000 entries was never full."
 
 
@@ -103,3 +62,18 @@ def test_nginx_beside_the_generator_on_one_core_is_not_exhausted() -> None:
     assert events == ["exhaustion", "half_open", "cut", "killed"]
     summary = summarise_events([], "test", PLAN | {"left_out": left_out}, "complete", {})
     assert sentences(summary) == left_out
+
+
+def test_mixed_traffic_has_a_ceiling_and_a_share_of_each_application() -> None:
+    shares = {100.0: 1.0, 200.0: 1.0, 400.0: 0.5, 100.5: 1.0}
+    (found,) = summarise_events([mixed(shares)], "test", PLAN, "complete", {}).mixes
+    assert found["mix.ceiling"].values == [200]
+    assert [step["mix.whole.web"].values for step in found.steps] == [[1.0], [1.0], [0.5], [1.0]]
+    assert [step.half for step in found.steps] == [False, False, False, True]
+    assert "up to 200 mixed flows/s; the first application with losses was web at" in found.sentence
+    assert "offered again at 100 flows/s, no application lost traffic" in found.sentence
+
+
+def test_mixed_traffic_without_losses_has_no_ceiling_and_says_why() -> None:
+    (found,) = summarise_events([mixed({100: 1.0})], "test", PLAN, "complete", {}).mixes
+    assert found["mix.ceiling"].reason == "no application lost traffic at any load"

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 import stackcost
-from stackcost.analysis.events.mix import MixResult, MixStepResult
-from stackcost.analysis.events.summary import EventSummary
+from stackcost.analysis.events.mix import Step
+from stackcost.analysis.events.summary import EventSummary, MixResult, MixStepResult
+from stackcost.analysis.figures import registry
 from stackcost.contracts.errors import StackcostError
 from stackcost.frames.columns import TABLES
 from stackcost.frames.run import Run
@@ -214,29 +215,52 @@ def test_runs_are_compared_with_the_first_by_the_answer_of_diff() -> None:
 def test_an_event_has_its_figures_and_its_series() -> None:
     run = stackcost.open(RUNS / "events")
     events, series = run.events, run.event_series
-    assert events["event"].tolist() == ["exhaustion", "cut"]
-    assert events["recovered_s"].isna().all() and events["lost_inside"].notna().sum() == 1
-    for each in events.itertuples():
-        own = series[series["event"] == each.event]
-        assert (own["at_s"] == each.at_s).all() and own["series"].nunique() >= 5
-        assert own["seconds"].min() < each.at_s < own["seconds"].max()
+    assert list(events["event"].unique()) == ["exhaustion", "cut"]
+    of = events.set_index(["figure", "event"])["value"]
+    assert of["event.recovered"].isna().all() and len(of["frames_lost.inside"]) == 1
+    for event, at in of["event.at"].items():
+        own = series[series["event"] == event]
+        assert (own["at_s"] == at).all() and own["series"].nunique() >= 5
+        assert own["seconds"].min() < at < own["seconds"].max()
+
+
+def test_a_ceiling_has_each_of_its_figures() -> None:
+    run = stackcost.open(RUNS / "connections", RUNS / "requests")
+    found = run.ceilings
+    rates = {
+        (ceiling.server, f"ceiling.{ceiling.of}.{rate.name}"): rate.value
+        for opened in run.opened.ceilings
+        for ceiling in opened.summary.ceilings
+        for rate in ceiling.rates
+    }
+    own = found.set_index(["system", "figure"])
+    assert len(rates) == 4 and any(rates.values())
+    for key, value in rates.items():
+        assert own["value"][key] == value or (value is None and own["reason"][key])
 
 
 def test_a_step_of_mixed_traffic_has_a_row_for_each_application() -> None:
-    whole = {"web": 1.0, "dns": None}
-    step = MixStepResult(flows_per_second=100, started=99, table_full=False, whole=whole)
-    mix = MixResult(server="dut/nftables", steps=[step], first=None, sentence="")
+    step = Step(flows_per_second=100, started=99, table_full=False, whole={"web": 1.0, "dns": None})
+    figures = registry.of_mix_step(step)
+    mix = MixResult(
+        server="dut/nftables",
+        steps=[MixStepResult(flows_per_second=100, figures=figures)],
+        figures={},
+        sentence="",
+    )
     summary = EventSummary(
         run="mix", title="", state="complete", machine={}, mixes=[mix], events=[]
     )
     opened = OpenedRuns()
     opened.add(Manifest(run="mix"), summary)
     mixes = Run(opened, []).mixes
-    assert mixes[["step", "asked", "begun", "application"]].values.tolist() == [
-        [1, 100, 99, "web"],
-        [1, 100, 99, "dns"],
+    assert mixes[["step", "asked", "figure"]].values.tolist() == [
+        [1, 100, "mix.started"],
+        [1, 100, "mix.whole.web"],
+        [1, 100, "mix.whole.dns"],
+        [1, 100, "mix.table_full"],
     ]
-    assert mixes["whole"].isna().tolist() == [False, True]
+    assert mixes["value"].isna().tolist() == [False, False, True, False]
 
 
 def test_published_numbers_and_what_was_measured_of_the_same_shape() -> None:

@@ -18,7 +18,7 @@ class Context:
     `load_cpus`: the generator's cores; empty if it is on another host than the server.
     `merged_caches`: see `stackcost.analysis.slab`; `one_segment`: see `figures.rates`.
     `tcp`, `ceilings`, `loads_not_held`: as of `Summary`. `figures`: those that the run's own
-    collectors bring.
+    collectors bring. `of_gate`: the pytest gate made them.
     """
 
     run: str
@@ -40,3 +40,4 @@ class Context:
     core_hour_price: float | None = None
     one_segment: bool = False
     figures: tuple[CollectedFigure, ...] = ()
+    of_gate: bool = False

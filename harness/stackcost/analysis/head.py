@@ -1,8 +1,12 @@
-"""What every `summary.json` begins with, whatever kind of run it is the answer of."""
+"""What every `summary.json` has, whatever kind of run it is the answer of."""
 
-from typing import Any, Literal
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from stackcost.analysis.spread import Spread
 
 State = Literal["complete", "interrupted"]
 
@@ -13,12 +17,73 @@ class Part(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
+class Definition(Part):
+    """The definition of a figure: its unit, its computation, and the source of its parts.
+
+    `own`: a collector of the user's own brought it.
+    """
+
+    unit: str
+    definition: str
+    source: str
+    own: bool = False
+
+
+class Figures(Part):
+    """Figures by name: "server_cpu_total", or with the kind after a dot, "server_cpu.softirq".
+
+    `definitions` of the summary say what each of them is.
+    """
+
+    figures: dict[str, Spread]
+
+    def __getitem__(self, name: str) -> Spread:
+        """The figure of this name. KeyError if this system has none."""
+        return self.figures[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.figures
+
+    def kinds(self, name: str) -> dict[str, Spread]:
+        """The figures below this name by their kind: of "server_cpu" those of "user", "system"."""
+        start = f"{name}."
+        return {
+            full.removeprefix(start): spread
+            for full, spread in self.figures.items()
+            if full.startswith(start)
+        }
+
+
+class Flagged(NamedTuple):
+    """A trial that figures use: of which system, and the reasons to doubt it."""
+
+    system: str
+    flags: list[str]
+
+
+class SystemFigure(NamedTuple):
+    """One figure of one system. `name` as in the summary, "server_cpu.softirq"; of HTTP clients
+    with the test before it, "rps-1k: http.rate", of an event with that, "cut: event.after", and of
+    flows that were held in another state than established with that, "time-wait: memory.total".
+
+    `at`: the offered load, 1/s; None where there is none, and `of` then says of what it is: of open
+    flows, searches, an event.
+    """
+
+    system: str
+    name: str
+    at: float | None
+    spread: Spread
+    of: str = ""
+
+
 class Head(Part):
     """`format`: which kind of summary, and its version. `run`: the folder's name.
 
     `state`: "complete", or "interrupted" when it ended before its last trial. `basis`: digest of
     what it was computed from, the program and the stored files; see `stackcost.report.answer`.
     `damaged`: in words, what of the stored trials cannot be read; it is in no figure.
+    `definitions`: what each figure is, by its name.
     """
 
     format: str
@@ -28,3 +93,26 @@ class Head(Part):
     machine: dict[str, Any]
     basis: str = ""
     damaged: list[str] = Field(default_factory=list)
+    definitions: dict[str, Definition] = Field(default_factory=dict)
+
+    @property
+    @abstractmethod
+    def systems(self) -> list[str]:
+        """The names of the systems that have figures."""
+
+    @abstractmethod
+    def system_figures(self) -> Iterator[SystemFigure]:
+        """All figures of all systems, in the order of the summary."""
+
+    @abstractmethod
+    def used_trials(self) -> Iterator[Flagged]:
+        """The trials that its figures use, with their flags."""
+
+
+def definition(name: str, definitions: Mapping[str, Definition]) -> Definition | None:
+    """What a figure is: the definition of its name, or of the longest beginning of it."""
+    parts = name.rpartition(": ")[2].split(".")
+    for length in range(len(parts), 0, -1):
+        if found := definitions.get(".".join(parts[:length])):
+            return found
+    return None

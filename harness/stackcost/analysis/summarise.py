@@ -68,7 +68,7 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
         not_measured=context.not_measured,
         tests_not_measured=context.tests_not_measured,
         core_hour_price=context.core_hour_price,
-        definitions=registry.definitions(context),
+        definitions=registry.definitions(registry.COSTS, context.figures),
     )
 
 

@@ -5,6 +5,7 @@ figures of a load or of held flows are a mapping by name; `stackcost.analysis.fi
 them, and `definitions` has what each is and where it was read.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +13,7 @@ from pydantic import Field
 
 from stackcost.analysis.checks import Check
 from stackcost.analysis.comparison import Comparison
-from stackcost.analysis.head import Head, Part
+from stackcost.analysis.head import Figures, Flagged, Head, Part, SystemFigure
 from stackcost.analysis.spread import Spread
 from stackcost.contracts.dut_settings import BehindOn
 from stackcost.contracts.http import HttpSettings
@@ -22,43 +23,6 @@ from stackcost.contracts.tuning import Change
 
 FORMAT = "stackcost-summary/2"
 PUBLISHED_TCP = "published"  # of every run that does not say: there was no other
-
-
-class Definition(Part):
-    """The definition of a figure: its unit, its computation, and the source of its parts.
-
-    `own`: a collector of the user's own brought it.
-    """
-
-    unit: str
-    definition: str
-    source: str
-    own: bool = False
-
-
-class Figures(Part):
-    """Figures by name: "server_cpu_total", or with the kind after a dot, "server_cpu.softirq".
-
-    `definitions` of the summary say what each of them is.
-    """
-
-    figures: dict[str, Spread]
-
-    def __getitem__(self, name: str) -> Spread:
-        """The figure of this name. KeyError if this system has none."""
-        return self.figures[name]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.figures
-
-    def kinds(self, name: str) -> dict[str, Spread]:
-        """The figures below this name by their kind: of "server_cpu" those of "user", "system"."""
-        start = f"{name}."
-        return {
-            full.removeprefix(start): spread
-            for full, spread in self.figures.items()
-            if full.startswith(start)
-        }
 
 
 @dataclass
@@ -252,9 +216,41 @@ class Summary(Head):
     not_measured: dict[str, str] = Field(default_factory=dict)
     tests_not_measured: dict[str, str] = Field(default_factory=dict)
     core_hour_price: float | None = None
-    definitions: dict[str, Definition] = Field(default_factory=dict)
 
     @property
     def has_tests(self) -> bool:
         """Whether HTTP clients were its load, and not ASTF profiles."""
         return any(level.test for server in self.servers for level in server.levels)
+
+    @property
+    def systems(self) -> list[str]:
+        """The names of the systems that have figures."""
+        return [server.name for server in self.servers]
+
+    def system_figures(self) -> Iterator[SystemFigure]:
+        """All figures of all systems: of each load, then of held flows."""
+        for server in self.servers:
+            for level in server.levels:
+                for name, spread in level.figures.items():
+                    yield SystemFigure(
+                        server.name, in_test(level.test, name), level.offered_cps, spread
+                    )
+            for state, memory in server.memories.items():
+                for name, spread in memory.figures.items():
+                    yield SystemFigure(
+                        server.name, in_state(state, name), None, spread, "open flows"
+                    )
+
+    def used_trials(self) -> Iterator[Flagged]:
+        """The trials that its figures use, with their flags."""
+        return (Flagged(row.server, row.flags) for row in self.trials if not row.set_aside)
+
+
+def in_test(test: str, name: str) -> str:
+    """A figure's name with the test of HTTP clients that it is of; other loads have none."""
+    return f"{test}: {name}" if test else name
+
+
+def in_state(state: str, name: str) -> str:
+    """A figure's name with the state in which flows were held, unless they were established."""
+    return name if state == ESTABLISHED else f"{state}: {name}"

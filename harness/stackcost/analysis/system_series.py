@@ -7,18 +7,17 @@ above the ceiling of one system is not judged, because overload changes the cost
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from statistics import geometric_mean, median
 from typing import NamedTuple
 
 from stackcost.analysis.between import Between, of_runs
 from stackcost.analysis.comparison import Design, Question
 from stackcost.analysis.figures.figure import RATES
-from stackcost.analysis.figures.registry import JUDGED
+from stackcost.analysis.figures.registry import is_judged
+from stackcost.analysis.head import Head, SystemFigure
 from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import Summary, TrialRow
-from stackcost.analysis.system_figures import SystemFigure, system_figures
 from stackcost.contracts.load import rate_words
 
 COST = "server_cpu_total"
@@ -36,11 +35,16 @@ class SystemFigures(NamedTuple):
     past_ceiling: Collection[tuple[str, float]] = ()
 
 
-def figures_of(summary: Summary, name: str) -> SystemFigures:
+def figures_of(summary: Head, name: str) -> SystemFigures:
     """The figures of one system of a run."""
+    figures = {
+        (each.name, each.at): each for each in summary.system_figures() if each.system == name
+    }
+    if not isinstance(summary, Summary):
+        return SystemFigures(figures, [])
     levels = [level for each in summary.servers if each.name == name for level in each.levels]
     return SystemFigures(
-        {(each.name, each.at): each for each in system_figures(summary) if each.system == name},
+        figures,
         [each for each in summary.trials if each.server == name and not each.set_aside],
         {(level.test, level.offered_cps) for level in levels if level.past_ceiling},
     )
@@ -57,7 +61,7 @@ def together(runs: Sequence[SystemFigures]) -> SystemFigures:
     common = [key for key in first if all(key in run.figures for run in runs)]
     return SystemFigures(
         {
-            key: replace(first[key], spread=_joined([run.figures[key].spread for run in runs]))
+            key: first[key]._replace(spread=_joined([run.figures[key].spread for run in runs]))
             for key in common
         },
         [
@@ -107,7 +111,7 @@ def questions(
     for (name, load), figure in a.figures.items():
         if (name, load) not in b.figures:
             continue
-        where = "open flows" if load is None else f"{rate_words(load)}/s"
+        where = figure.of if load is None else f"{rate_words(load)}/s"
         spreads = figure.spread, b.figures[name, load].spread
         if not name.endswith(COST) or load is None:
             found.append(_of_spreads(spreads, label + name, where, same_run))
@@ -128,11 +132,6 @@ def questions(
             one, other = (at_loads(each, [load]) for each in costs)
             found.append(Question(one, other, design, label + name, where, judged=False))
     return found
-
-
-def is_judged(name: str) -> bool:
-    """Whether a figure is one of the main figures."""
-    return name.rpartition(": ")[2] in JUDGED
 
 
 def cost_series(trials: Sequence[TrialRow], test: str = "") -> Series:

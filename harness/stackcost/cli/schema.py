@@ -6,12 +6,24 @@ import re
 from pydantic import BaseModel
 
 from stackcost.analysis.ceiling.summary import CeilingSummary
+from stackcost.analysis.events.summary import EventSummary
 from stackcost.analysis.figures import registry
+from stackcost.analysis.figures.figure import Of
 from stackcost.analysis.figures.rates import OFFERED
 from stackcost.analysis.summary import Summary
 from stackcost.experiment.schema import Experiment
 from stackcost.files import SCHEMAS
 from stackcost.store.manifest import Manifest
+
+# The parts of each summary that have figures, and what these are of.
+SECTIONS: tuple[tuple[str, str, tuple[Of, ...]], ...] = (
+    ("summary", "Level", ("load", "http", "device", "gate")),
+    ("summary", "Memory", ("memory",)),
+    ("ceiling", "Figures", ("ceiling",)),
+    ("events", "EventResult", ("event", "device")),
+    ("events", "MixResult", ("device",)),
+    ("events", "MixStepResult", ("device",)),
+)
 
 
 def schemas() -> dict[str, str]:
@@ -21,10 +33,11 @@ def schemas() -> dict[str, str]:
         "manifest": Manifest,
         "summary": Summary,
         "ceiling": CeilingSummary,
+        "events": EventSummary,
     }
     found = {name: model.model_json_schema() for name, model in models.items()}
-    for section, groups in (("Level", ("load", "http")), ("Memory", ("memory",))):
-        figures = found["summary"]["$defs"][section]["properties"]["figures"]
+    for name, section, groups in SECTIONS:
+        figures = found[name]["$defs"][section]["properties"]["figures"]
         figures["patternProperties"] = {
             rf"^{re.escape(each.name)}(\..+)?$": {
                 "$ref": "#/$defs/Spread",

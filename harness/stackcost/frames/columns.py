@@ -21,6 +21,12 @@ _ROUND = Column("1", "round of the run, from 1 on")
 _TEST = Column("", "test of HTTP clients; empty for loads by profiles")
 _OFFERED = Column("1/s", "offered connections per second; 0 for a closed loop")
 _REASON = Column("", "why the value is unknown; empty if it is known")
+_VALUES = {
+    "round": _ROUND,
+    "value": Column("as in `unit`", "the figure in this round"),
+    "unit": Column("", 'unit of the value; "1" for a share or a number'),
+    "reason": _REASON,
+}
 _QUOTED = Column(YES_OR_NO, "whether the report quotes the system's cost at this load")
 
 COSTS = {
@@ -162,10 +168,7 @@ LOADS = {
         "its name, such as completed_cps or http.rate: every figure of a load that is in none of "
         "the tables costs and latency; docs/figures.md defines each",
     ),
-    "round": _ROUND,
-    "value": Column("as in `unit`", "the figure in this round"),
-    "unit": Column("", 'unit of the value; "1" for a share or a number'),
-    "reason": _REASON,
+    **_VALUES,
 }
 TESTS = {
     "run": _RUN,
@@ -243,26 +246,26 @@ COMPARISONS = {
     "different": Column(YES_OR_NO, "whether the verdict is that A and B differ"),
     "reason": Column("", "why there is no verdict; empty if there is one"),
 }
+_FIGURE = Column("", "its name; docs/figures.md defines each")
+CEILINGS = {
+    "run": _RUN,
+    "system": Column("", "name of the system"),
+    "figure": _FIGURE,
+    **_VALUES,
+    "round": Column("1", "which search for the same thing it was, from 1 on"),
+}
 EVENTS = {
     "run": _RUN,
     "system": Column("", "name of the device"),
     "event": Column("", '"exhaustion", "half_open", "cut" or "killed"'),
-    "at_s": Column("s", "time of the full table or the cut link, from the traffic's start"),
-    "before": Column("1/s", "answered requests on established connections before the event"),
-    "after": Column("1/s", "answered requests on established connections after the event"),
-    "lost_established": Column("1", "established connections that were lost"),
-    "first_failure_s": Column(
-        "s", "time of the first failed new connections; unknown: none failed"
-    ),
-    "recovered_s": Column("s", "time when new connections succeeded again; unknown: they did not"),
-    "tracking": Column("", "growth of the counters of connection tracking"),
-    "lost_inside": Column("1", "frames that the device received but did not forward"),
+    "figure": _FIGURE,
+    **_VALUES,
 }
 EVENT_SERIES = {
     "run": _RUN,
     "system": EVENTS["system"],
     "event": EVENTS["event"],
-    "at_s": EVENTS["at_s"],
+    "at_s": Column("s", "the figure event.at: when it happened"),
     "series": Column("", "name of the series, with its unit"),
     "seconds": Column("s", "time from the start of the traffic"),
     "value": Column("as in `series`", "the rate or level at that time"),
@@ -272,13 +275,8 @@ MIXES = {
     "system": EVENTS["system"],
     "step": Column("1", "number of the step, from 1; the last one may be at half load"),
     "asked": Column("1/s", "mixed flows per second that the generator should offer"),
-    "begun": Column("1/s", "mixed flows per second that it started"),
-    "application": Column("", "template group of the profile"),
-    "whole": Column(
-        "1",
-        "share of the application's connections that were established at the first SYN, or of "
-        "its datagrams that were answered",
-    ),
+    "figure": _FIGURE,
+    **_VALUES,
 }
 PUBLISHED = {
     "document": Column("", "title of the publication"),
@@ -330,6 +328,7 @@ TABLES = {
     "samples": SAMPLES,
     "factors": FACTORS,
     "comparisons": COMPARISONS,
+    "ceilings": CEILINGS,
     "events": EVENTS,
     "event_series": EVENT_SERIES,
     "mixes": MIXES,

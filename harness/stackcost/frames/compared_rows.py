@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from stackcost.analysis.figures.registry import is_judged
 from stackcost.analysis.spread import bounds
 from stackcost.analysis.summary import Summary
-from stackcost.analysis.system_series import is_judged
 from stackcost.frames.rows import Row, rounds
 from stackcost.published.document import Document
 from stackcost.published.match import PublishedMatch

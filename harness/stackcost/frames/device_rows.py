@@ -1,51 +1,56 @@
-"""The rows of tables about events of a device under test, and mixed traffic through it."""
+"""The rows of tables about ceilings, events of a device under test, and mixed traffic."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.analysis.events.summary import EventResult, EventSummary
-from stackcost.frames.rows import Row
+from stackcost.analysis.spread import Spread
+from stackcost.frames.rows import Row, rounds
+
+
+def ceilings(summary: CeilingSummary) -> Iterator[Row]:
+    """Every figure of every system's searches, in each search."""
+    for system, own in summary.found.items():
+        yield from _rows({"run": summary.run, "system": system}, own.figures)
 
 
 def events(summary: EventSummary) -> Iterator[Row]:
-    """One row for each event."""
+    """Every figure of every event."""
     for each in summary.events:
-        yield {
-            **_head(summary, each),
-            "before": each.before,
-            "after": each.after,
-            "lost_established": each.lost_established,
-            "first_failure_s": each.first_failure,
-            "recovered_s": each.recovered,
-            "tracking": ", ".join(f"{name} {count:,}" for name, count in each.tracking.items()),
-            "lost_inside": None if each.lost is None else each.lost["inside"],
-        }
+        yield from _rows(_head(summary, each), each.figures)
 
 
 def event_series(summary: EventSummary) -> Iterator[Row]:
     """The series over time of each event."""
     for each in summary.events:
-        head = _head(summary, each)
+        head = _head(summary, each) | {"at_s": each["event.at"].median}
         for name, points in each.series.items():
             for at, value in points:
                 yield {**head, "series": name, "seconds": at, "value": value}
 
 
 def mixes(summary: EventSummary) -> Iterator[Row]:
-    """The lossless share of each application at each step of mixed traffic."""
+    """Every figure of every step of mixed traffic, then those of all steps."""
     for mix in summary.mixes:
+        head = {"run": summary.run, "system": mix.server}
         for number, step in enumerate(mix.steps, 1):
-            for group, whole in step.whole.items():
-                yield {
-                    "run": summary.run,
-                    "system": mix.server,
-                    "step": number,
-                    "asked": step.flows_per_second,
-                    "begun": step.started,
-                    "application": group,
-                    "whole": whole,
-                }
+            own = {**head, "step": number, "asked": step.flows_per_second}
+            yield from _rows(own, step.figures)
+        yield from _rows({**head, "step": None, "asked": None}, mix.figures)
 
 
 def _head(summary: EventSummary, event: EventResult) -> Row:
-    at = event.full_at if event.cut_at is None else event.cut_at
-    return {"run": summary.run, "system": event.server, "event": event.event, "at_s": at}
+    return {"run": summary.run, "system": event.server, "event": event.event}
+
+
+def _rows(head: Row, figures: Mapping[str, Spread]) -> Iterator[Row]:
+    for name, spread in figures.items():
+        for each in rounds(spread):
+            yield {
+                **head,
+                "figure": name,
+                "round": each.round,
+                "value": each.value,
+                "unit": spread.unit,
+                "reason": each.reason,
+            }

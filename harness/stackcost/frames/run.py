@@ -131,8 +131,14 @@ class Run:
         return differences_from_first(self.opened)
 
     @property
+    def ceilings(self) -> pandas.DataFrame:
+        """The ceilings of each system, with their intervals, in each search."""
+        found = (row for each in self.opened.ceilings for row in device_rows.ceilings(each.summary))
+        return _frame("ceilings", found)
+
+    @property
     def events(self) -> pandas.DataFrame:
-        """The events at a device under test, and their effects on connections."""
+        """Every figure of the events at a device under test, such as event.recovered."""
         found = (row for each in self.opened.events for row in device_rows.events(each.summary))
         return _frame("events", found)
 
@@ -145,7 +151,7 @@ class Run:
 
     @property
     def mixes(self) -> pandas.DataFrame:
-        """The lossless share of each application of mixed traffic at each load."""
+        """Every figure of mixed traffic at each load, such as mix.whole of each application."""
         found = (row for each in self.opened.events for row in device_rows.mixes(each.summary))
         return _frame("mixes", found)
 

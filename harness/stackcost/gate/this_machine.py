@@ -47,7 +47,7 @@ class ThisMachine:
         if figure == CEILING:
             planned = plan_of(target).describe()
             return open_bench(target, self._results, self._command, SearchBench, planned)
-        planned = target.experiment.model_dump(mode="json")
+        planned = target.experiment.model_dump(mode="json") | {"gate": figure}
         return open_bench(target, self._results, self._command, LocalBench, planned)
 
     @cached_property

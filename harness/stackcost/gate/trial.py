@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from stackcost.analysis import core_time, cpu
 from stackcost.analysis.breakdown import softirq_cost
 from stackcost.analysis.core_time import Cost
+from stackcost.analysis.figures.gate import whole_cores_rate
 from stackcost.analysis.flows import completed_rate, kept_up
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.slowed import call_seconds, least_seconds, load_seconds
@@ -105,14 +106,10 @@ def gate_trial(seen: Readings, cpus: Collection[int]) -> GateTrial | None:
         return None
     foreign, slowed = _taken_share(seen, cpus), slowed_by(seen, cpus)
     cost, counted = cpu.server_cost(seen, cpus), undisturbed(seen, cpus)
-    share = whole_share = 1.0
-    if kept_up(rate, seen.trial.offered_cps):
-        share = _own_share(rate, cost, cpus) or 1.0
-        whole_share = _own_share(rate, cpu.uncorrected_cost(seen, cpus), cpus) or 1.0
     load_s = counted.load_s if counted and counted.enough else None
     full_us = [(least_seconds(seen, each) or 0.0) * cpu.MICROSECONDS for each in cpus]
     return GateTrial(
-        cps=_short(rate / share),
+        cps=_short(whole_cores_rate(seen, cost, cpus) or rate),
         completed_cps=_short(rate),
         offered_cps=seen.trial.offered_cps,
         cpu=_short_cost(cost),
@@ -123,15 +120,16 @@ def gate_trial(seen: Readings, cpus: Collection[int]) -> GateTrial | None:
         counted_s=_short(counted.seconds) if counted else None,
         load_ns=_short(load_s * NANOSECONDS) if load_s else None,
         full_speed_us=_short(max(full_us)) if all(full_us) else None,
-        whole=_whole(seen, rate / whole_share),
+        whole=_whole(seen, cpus, rate),
     )
 
 
-def _whole(seen: Readings, cps: float) -> UncorrectedTrial | None:
+def _whole(seen: Readings, cpus: Collection[int], rate: float) -> UncorrectedTrial | None:
     load_s, call_s = load_seconds(seen), call_seconds(seen)
     if not call_s:
         return None
     load_ns = _short(load_s * NANOSECONDS) if load_s else None
+    cps = whole_cores_rate(seen, cpu.uncorrected_cost(seen, cpus), cpus) or rate
     return UncorrectedTrial(cps=_short(cps), load_ns=load_ns, call_ns=_short(call_s * NANOSECONDS))
 
 
@@ -175,12 +173,6 @@ def _full_speed(trials: Sequence[GateTrial]) -> float:
 def foreign_share(trials: Sequence[GateTrial]) -> float:
     """Median over the trials of the share of the server's cores that other programs used."""
     return median([trial.foreign or 0.0 for trial in trials])
-
-
-def _own_share(rate: float, cost: Cost, cpus: Collection[int]) -> float | None:
-    """Share of the cores' time that the server used; None if a part was not read."""
-    parts = [part for part in cost.values() if part is not None]
-    return rate * sum(parts) / cpu.MICROSECONDS / len(cpus) if len(parts) == len(cost) else None
 
 
 def _taken_share(seen: Readings, cpus: Collection[int]) -> float | None:

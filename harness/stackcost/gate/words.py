@@ -8,7 +8,7 @@ from typing import Any
 from stackcost.analysis.machines import differences
 from stackcost.analysis.spread import Spread, spread
 from stackcost.gate.baseline import Baseline
-from stackcost.gate.figure import CEILING, UNIT, WHOLE_CORES, Figure
+from stackcost.gate.figure import CEILING, DECLARED, UNIT, WHOLE_CORES, Figure
 from stackcost.gate.trial import GateTrial, comparable, foreign_share
 from stackcost.gate.verdict import Verdict
 from stackcost.report.words import UNKNOWN, change, count, with_range
@@ -66,11 +66,12 @@ def explain(
     setup: Mapping[str, Any],
     folder: str,
 ) -> str:
-    """The sentence, the distributions, the changes of CPU time, and other differences."""
+    """The sentence, what the figure is, distributions, changes of CPU time, other differences."""
     p = "" if verdict.p is None else f"p = {verdict.p:.2g}, "
     before = baseline.trials if baseline else []
     before, now = comparable(before, now), comparable(now, before)
     lines = [said, f"{p}significance level {verdict.rate:.2g}", ""]
+    lines += [f"{figure}: {DECLARED[figure].definition}", ""]
     lines += distributions(figure, verdict.wanted, verdict.seen, verdict.floor)
     lines += ["", *cpu_lines(before, now)]
     lines += host_lines(before, now)

@@ -94,6 +94,6 @@ def print_answer(summary: AnySummary, console: Console, long: bool = False) -> N
     else:
         from stackcost.report.device import print_events
 
-        print_events(summary, console)
+        print_events(summary, console, long)
     for line in summary.damaged:
         console.print(f"damaged: {line}", highlight=False, markup=False)

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from stackcost.analysis.ceiling.summary import Ceiling, CeilingSummary, TraceRow
 from stackcost.report.stored import summarised
-from stackcost.report.tables import TextTable
+from stackcost.report.tables import TextTable, system_figure_table
 from stackcost.report.terminal_table import draw
 from stackcost.report.words import number
 from stackcost.store import RunFolder
@@ -89,9 +89,11 @@ def _remark(row: TraceRow) -> str:
 
 
 def print_ceilings(summary: CeilingSummary, console: Console, long: bool = False) -> None:
-    """Each ceiling in a sentence; `long`: every trial first."""
-    for ceiling in summary.ceilings if long else ():
-        console.print(draw(trace_table(ceiling)))
+    """Each ceiling in a sentence; `long`: every trial and every figure first."""
+    if long:
+        for ceiling in summary.ceilings:
+            console.print(draw(trace_table(ceiling)))
+        console.print(draw(system_figure_table(summary)))
     for ceiling in summary.ceilings:
         for line in sentences_of(ceiling):
             console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -8,6 +8,8 @@ from stackcost.contracts.event_settings import FORMAT
 from stackcost.report.ceiling import sentences_of
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.stored import summarised
+from stackcost.report.tables import system_figure_table
+from stackcost.report.terminal_table import draw
 from stackcost.store import RunFolder
 
 TABLE_CACHE = "nf_conntrack"  # slab cache of the entries of connection tracking
@@ -33,8 +35,10 @@ def sentences(summary: EventSummary) -> list[str]:
     return happened + summary.left_out
 
 
-def print_events(summary: EventSummary, console: Console) -> None:
-    """Print the sentences on the terminal."""
+def print_events(summary: EventSummary, console: Console, long: bool = False) -> None:
+    """Print the sentences on the terminal; `long`: every figure first."""
+    if long:
+        console.print(draw(system_figure_table(summary)))
     for line in sentences(summary):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 

@@ -9,22 +9,24 @@ from pydantic import BaseModel, ConfigDict
 
 from stackcost.analysis.between import ASSUMED
 from stackcost.analysis.comparison import Comparison, Question, compare_all
+from stackcost.analysis.figures.registry import is_judged
 from stackcost.analysis.guest import marks_among
+from stackcost.analysis.head import Head
 from stackcost.analysis.machines import differences
 from stackcost.analysis.summary import Summary
 from stackcost.analysis.system_series import (
     SystemFigures,
     figures_of,
-    is_judged,
     questions,
     together,
 )
 from stackcost.analysis.thresholds import RATE
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import rate_words
+from stackcost.report.answer import computed
 from stackcost.report.doubts import failures
 from stackcost.report.opened import OpenedRuns
-from stackcost.report.stored import hosts_of, summary_of
+from stackcost.report.stored import hosts_of
 from stackcost.report.tables import TextTable
 from stackcost.report.words import UNKNOWN, change_of, verdict_of, with_range
 from stackcost.store import Manifest, RunFolder
@@ -40,7 +42,7 @@ class Side:
     """
 
     manifest: Manifest
-    summary: Summary
+    summary: Head
     system: str
     further: tuple["Side", ...] = ()
 
@@ -59,8 +61,8 @@ class Side:
     @classmethod
     def _of_run(cls, path: Path, system: str) -> Self:
         run = RunFolder.open(path)
-        side = cls(run.manifest(), summary_of(run), system)
-        names = [server.name for server in side.summary.servers]
+        side = cls(run.manifest(), computed(run), system)
+        names = side.summary.systems
         if system and system not in names:
             raise StackcostError(f"{run.path} has no system {system!r}", f"choose one of {names}")
         return side
@@ -134,6 +136,7 @@ def difference(a: Side, b: Side) -> Difference:
                 ("B", b, [other for _, other in systems]),
             )
             for run in side.runs
+            if isinstance(run.summary, Summary)
             for line in failures(run.summary, names)
         ],
         flagged=(
@@ -148,7 +151,10 @@ def difference(a: Side, b: Side) -> Difference:
             f"{letter}: {mark}"
             for letter, side in (("A", a), ("B", b))
             for mark in marks_among(
-                flag for run in side.runs for trial in run.summary.trials for flag in trial.flags
+                flag
+                for run in side.runs
+                for each in run.summary.used_trials()
+                for flag in each.flags
             )
         ],
         set_aside=[line for each in found for line in _words(each)],
@@ -198,13 +204,9 @@ def _no_common_load(a: Side, of_a: str, b: Side, of_b: str) -> str:
     )
 
 
-def _loads(summary: Summary, system: str) -> set[float]:
-    return {
-        level.offered_cps
-        for each in summary.servers
-        if each.name == system
-        for level in each.levels
-    }
+def _loads(summary: Head, system: str) -> set[float]:
+    found = (each.at for each in summary.system_figures() if each.system == system)
+    return {at for at in found if at is not None}
 
 
 def _words(found: Comparison) -> list[str]:
@@ -296,8 +298,8 @@ def _systems(a: Side, b: Side) -> list[tuple[str, str]]:
     """Which system is compared with which; by their names when none is named."""
     if a.system or b.system:
         return [(a.system or b.system, b.system or a.system)]
-    theirs = {server.name for server in b.summary.servers}
-    return [(server.name, server.name) for server in a.summary.servers if server.name in theirs]
+    theirs = b.summary.systems
+    return [(name, name) for name in a.summary.systems if name in theirs]
 
 
 def _name(side: Side, systems: list[str]) -> str:
@@ -306,5 +308,5 @@ def _name(side: Side, systems: list[str]) -> str:
 
 
 def _flagged(side: Side, systems: set[str]) -> int:
-    used = (t for run in side.runs for t in run.summary.trials if not t.set_aside)
-    return sum(bool(trial.flags) for trial in used if trial.server in systems)
+    used = (each for run in side.runs for each in run.summary.used_trials())
+    return sum(bool(trial.flags) for trial in used if trial.system in systems)

@@ -5,16 +5,15 @@ from typing import Literal
 
 import pandas
 
-from stackcost.analysis.summary import Summary
-from stackcost.analysis.system_figures import definition, system_figures
-from stackcost.report.stored import summary_of
+from stackcost.analysis.head import Head, definition
+from stackcost.report.answer import computed
 from stackcost.store import RunFolder
 
 COLUMNS = (
     "run",
     "system",
     "figure",
-    "offered_cps",  # connections/s; empty for memory, which is a slope over open flows
+    "offered_cps",  # the load, 1/s; empty for memory, ceilings and events
     "repeat",  # from 1, in the order measured
     "value",  # empty when unknown
     "unit",
@@ -26,7 +25,7 @@ COLUMNS = (
 
 def encode(run: RunFolder, form: Literal["csv", "parquet", "json"]) -> bytes:
     """The table in one of the formats; JSON is a list of objects with the columns as keys."""
-    frame = table(summary_of(run))
+    frame = table(computed(run))
     if form == "csv":
         return frame.to_csv(index=False).encode()
     if form == "parquet":
@@ -35,13 +34,13 @@ def encode(run: RunFolder, form: Literal["csv", "parquet", "json"]) -> bytes:
     return (json.dumps(rows, indent=1) + "\n").encode()
 
 
-def table(summary: Summary) -> pandas.DataFrame:
+def table(summary: Head) -> pandas.DataFrame:
     """All values of all figures. An unknown figure has one row, with its reason.
 
     Of each load first how many connections or requests failed: the others are of the rest.
     """
     rows = []
-    for figure in system_figures(summary):
+    for figure in summary.system_figures():
         what = definition(figure.name, summary.definitions)
         for repeat, value in enumerate(figure.spread.values or [None], start=1):
             rows.append(

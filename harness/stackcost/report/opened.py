@@ -9,11 +9,11 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from stackcost.analysis.ceiling.summary import FORMAT as CEILINGS_FORMAT
 from stackcost.analysis.ceiling.summary import CeilingSummary
+from stackcost.analysis.events.summary import FORMAT as EVENTS_FORMAT
 from stackcost.analysis.events.summary import EventSummary
 from stackcost.analysis.summary import FORMAT as COSTS_FORMAT
 from stackcost.analysis.summary import Factor, ServerResult, Summary, TrialRow
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.event_settings import FORMAT as EVENTS_FORMAT
 from stackcost.report.stored import MeasuredKind, kind_of
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.formats import check_format

@@ -4,15 +4,22 @@ The figures are those of the stored answers. Runs follow each other in the order
 Only figures of runs with one title, on one kind of machine, are in one trend.
 """
 
+from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from stackcost.analysis.figures.registry import is_judged
 from stackcost.analysis.trend import Measurement, Subject, Trend, trends
 from stackcost.contracts.errors import StackcostError
 from stackcost.report.basis import basis_of, program_digest
 from stackcost.report.listing import runs_in
-from stackcost.report.stored_figures import answer_of, figures_of, machine_of
+from stackcost.report.opened import stored_summary
+from stackcost.store import Manifest
+
+MACHINE_DIGITS = 8
 
 
 class RunTrends(BaseModel):
@@ -41,16 +48,17 @@ def run_trends(results: Path, only: str = "") -> RunTrends:
             continue
         if manifest.state != "complete":
             continue
-        answer = answer_of(run)
-        if answer is None:
+        try:
+            answer = stored_summary(run)
+        except StackcostError:
             unanswered += 1
             continue
         older += answer.basis != basis_of(run, program)
-        title, machine = str(manifest.experiment.get("title", "")), machine_of(manifest)
-        for system, name, at, spread in figures_of(answer):
-            of = Subject(title, system, name, spread.unit, machine, at)
-            if spread.values and of.has(only):
-                measured = Measurement(name=run.name, values=spread.values)
+        title, machine = str(manifest.experiment.get("title", "")), _machine_of(manifest)
+        for each in answer.system_figures():
+            of = Subject(title, each.system, each.name, each.spread.unit, machine, each.at)
+            if is_judged(each.name) and each.spread.values and of.has(only):
+                measured = Measurement(name=run.name, values=each.spread.values)
                 found.append((manifest.started, of, measured))
     found.sort(key=lambda each: (each[0], each[2].name))
     all_trends = trends((of, measured) for _, of, measured in found)
@@ -61,3 +69,22 @@ def run_trends(results: Path, only: str = "") -> RunTrends:
         unanswered=unanswered,
         older=older,
     )
+
+
+def _machine_of(manifest: Manifest) -> str:
+    """A short key of the processors of the machine, and of the other hosts of its test bed."""
+    machines: list[Any] = [manifest.machine]
+    for bed in manifest.test_bed.values():
+        hosts = bed.get("hosts") if isinstance(bed, Mapping) else None
+        machines += hosts.values() if isinstance(hosts, Mapping) else []
+    known = sorted(set(map(_processors, machines)))
+    return sha256("\n".join(known).encode()).hexdigest()[:MACHINE_DIGITS]
+
+
+def _processors(described: Any) -> str:
+    """What of them no update changes."""
+    try:
+        found = described.get("machine", described)["processors"]
+        return f"{found['model']} {found['architecture']} {len(found['online'])}"
+    except (AttributeError, KeyError, TypeError):
+        return "unknown"

@@ -46,7 +46,9 @@ class _Dut(BaseModel):
 
 
 class _Plan(BaseModel):
-    """The parts of the plan that are needed to read a run that measured costs."""
+    """The parts of the plan that are needed to read a run that measured costs. `gate`: the figure
+    that the pytest gate measures; empty for other runs.
+    """
 
     title: str
     baseline: str | list[str]
@@ -56,6 +58,7 @@ class _Plan(BaseModel):
     bed: dict[str, Any] | None = None
     http: dict[str, Any] | None = None
     core_hour_price: float | None = None
+    gate: str = ""
 
 
 def trials_of(run: RunFolder) -> StoredTrials:
@@ -135,6 +138,7 @@ def _context(manifest: Manifest, systems: list[str]) -> "Context":
         merged_caches=manifest.machine.get("kernel", {}).get("merged_slab_caches") or {},
         one_segment=_without_tso(manifest),
         figures=tuple(manifest.figures),
+        of_gate=bool(plan.gate),
     )
 
 

@@ -32,24 +32,13 @@ from stackcost.analysis.ceiling.summary import (
     TwinTrial,
 )
 from stackcost.analysis.core_time import engine_busy_share
+from stackcost.analysis.figures import registry
 from stackcost.analysis.flags import flags_of
-from stackcost.analysis.head import State
+from stackcost.analysis.head import Figures, State
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.spread import Spread
 from stackcost.contracts.load import CeilingKind
 from stackcost.contracts.trial import Trial
-
-DEFINITIONS = {
-    "NDR": "no drop rate: the highest load at which trials lost nothing",
-    "PDR": "partial drop rate: the highest load at which trials lost at most 0.5 %",
-    "90% interval": "the true rate is between its ends in at least nine of ten searches, as "
-    "simulated ones show: with trials that scatter by 1 to 4 %, a slow drift, and two neighbours",
-    "connections/s": "lost connections: those that failed, whose SYN was retransmitted, or that "
-    "had not ended 20 ms (plus the client's TIME_WAIT) after the last scheduled start",
-    "open flows": "lost flows: those that are not open, or not fully answered, at the end of the "
-    "hold",
-    "requests/s": "lost requests: those not answered 50 ms after the last scheduled start, and "
-    "connections whose SYN was retransmitted",
-}
 
 
 def summarise_ceilings(
@@ -77,10 +66,25 @@ def summarise_ceilings(
         title=plan["title"],
         state=state,
         machine=dict(machine),
+        definitions=registry.definitions(registry.CEILINGS),
+        found={
+            system: Figures(figures=_figures([c for c in ceilings if c.server == system]))
+            for system in dict.fromkeys(each.server for each in ceilings)
+        },
         ceilings=ceilings,
         repeated=repeatability(ceilings),
-        definitions=DEFINITIONS,
     )
+
+
+def _figures(ceilings: Sequence[Ceiling]) -> dict[str, Spread]:
+    """Of one system, searched for one thing or for several."""
+    return {
+        name: spread
+        for of in dict.fromkeys(each.of for each in ceilings)
+        for name, spread in registry.of_searches(
+            of, [each for each in ceilings if each.of == of]
+        ).items()
+    }
 
 
 def ceiling_of(

@@ -3,17 +3,18 @@
 Its JSON schema is `CeilingSummary.model_json_schema()`, in docs/schema/ceiling.schema.json.
 """
 
+from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import AliasChoices, Field
 
 from stackcost.analysis.ceiling.bottleneck import Bottleneck
 from stackcost.analysis.ceiling.settings import SearchSettings
-from stackcost.analysis.head import Head, Part
+from stackcost.analysis.head import Figures, Flagged, Head, Part, SystemFigure
 from stackcost.analysis.spread import Spread
 from stackcost.contracts.load import CeilingKind
 
-FORMAT = "stackcost-ceiling/1"
+FORMAT = "stackcost-ceiling/2"
 
 
 class Rate(Part):
@@ -131,9 +132,25 @@ class RepeatedCeiling(Part):
 
 
 class CeilingSummary(Head):
-    """One run of searches."""
+    """One run of searches. `found`: the figures of each system, of all its searches."""
 
     format: str = FORMAT
+    found: dict[str, Figures]
     ceilings: list[Ceiling]
     repeated: list[RepeatedCeiling]
-    definitions: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def systems(self) -> list[str]:
+        """The names of the systems that were searched."""
+        return list(self.found)
+
+    def system_figures(self) -> Iterator[SystemFigure]:
+        """All figures of all systems."""
+        for system, own in self.found.items():
+            for name, spread in own.figures.items():
+                yield SystemFigure(system, name, None, spread, "every search")
+
+    def used_trials(self) -> Iterator[Flagged]:
+        """The trials that the searches went on with, with their flags."""
+        for ceiling in self.ceilings:
+            yield from (Flagged(ceiling.server, row.flags) for row in ceiling.trace if row.decisive)

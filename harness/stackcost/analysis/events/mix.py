@@ -2,8 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
-
-from pydantic import BaseModel, ConfigDict
+from dataclasses import dataclass
 
 from stackcost.contracts.load import MixedLoad
 from stackcost.contracts.sample import Sample
@@ -14,15 +13,14 @@ TABLE_FULL = 0.99
 OFFERED = 0.98  # of a load, below which the generator did not offer it
 
 
-class MixStepResult(BaseModel):
-    """The result of one load. `started`: flows per second that the generator started.
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One load, in flows per second. `started`: flows per second that the generator started.
 
     `whole`: by template group, the share of connections that were established at the first SYN, or
     of UDP datagrams that were answered; None for a group without any. `table_full`: whether the
     device could not track another connection.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     flows_per_second: float
     started: float
@@ -30,78 +28,69 @@ class MixStepResult(BaseModel):
     whole: dict[str, float | None]
 
 
-class MixResult(BaseModel):
-    """All steps, with rising loads except for the last one.
-
-    `ceiling`: the highest load, in flows per second, up to which no group had losses; None if it
-    was not found, or if there was none. `half`: the last step, at half the highest lossless load.
-    `first`: the first group with losses, and its load.
+@dataclass(frozen=True, slots=True)
+class MixSteps:
+    """All steps of a trial. `half`: the last one, at half the highest load without losses; None if
+    the trial was cut short before it. `rising`: the others.
     """
 
-    model_config = ConfigDict(frozen=True)
+    rising: Sequence[Step]
+    half: Step | None
 
-    server: str
-    steps: list[MixStepResult]
-    ceiling: float | None = None
-    half: MixStepResult | None = None
-    first: str | None
-    sentence: str
+    @property
+    def suffered(self) -> Step | None:
+        """The first step with losses."""
+        return next((step for step in self.rising if _suffering(step)), None)
+
+    @property
+    def whole(self) -> list[Step]:
+        """The steps before the first one with losses that the generator really offered."""
+        return _whole_steps(self.rising)
 
 
-def mix_result(trial: Trial) -> MixResult:
-    """The result of a trial. If it was cut short, all its steps have rising loads."""
-    load = trial.load_of(MixedLoad)
-    steps = steps_of(load, trial.samples)
+def mix_steps(trial: Trial) -> MixSteps:
+    """The steps of a trial. If it was cut short, all have rising loads."""
+    steps = steps_of(trial.load_of(MixedLoad), trial.samples)
     halved = len(steps) > 1 and steps[-1].flows_per_second < steps[-2].flows_per_second
-    rising, half = (steps[:-1], steps[-1]) if halved else (steps, None)
-    suffered = next((step for step in rising if _suffering(step)), None)
-    whole = _whole_steps(rising)
-    found = MixResult(
-        server=trial.server,
-        steps=steps,
-        ceiling=whole[-1].flows_per_second if whole and suffered else None,
-        half=half,
-        first=_described(suffered) if suffered else None,
-        sentence="",
-    )
-    return found.model_copy(update={"sentence": _sentence(found, whole)})
+    return MixSteps(steps[:-1], steps[-1]) if halved else MixSteps(steps, None)
 
 
-def _offered(step: MixStepResult) -> bool:
+def _offered(step: Step) -> bool:
     return step.started >= OFFERED * step.flows_per_second
 
 
-def _suffering(step: MixStepResult) -> list[str]:
+def _suffering(step: Step) -> list[str]:
     """Groups with losses, the worst first."""
     shares = {group: share for group, share in step.whole.items() if share is not None}
     return sorted((group for group in shares if shares[group] < WHOLE), key=shares.__getitem__)
 
 
-def _described(step: MixStepResult) -> str:
+def _described(step: Step) -> str:
     of_these = "" if _offered(step) else f" requested, of which {step.started:,.0f} were started"
     return f"{_suffering(step)[0]} at {step.flows_per_second:,.0f} flows/s{of_these}"
 
 
-def _whole_steps(rising: Sequence[MixStepResult]) -> list[MixStepResult]:
-    """The steps before the first one with losses that the generator really offered."""
+def _whole_steps(rising: Sequence[Step]) -> list[Step]:
     return list(itertools.takewhile(lambda step: _offered(step) and not _suffering(step), rising))
 
 
-def half_of(rising: Sequence[MixStepResult]) -> float:
+def half_of(rising: Sequence[Step]) -> float:
     """Half of the highest lossless load, or of the lowest load."""
     whole = _whole_steps(rising)
     return (whole[-1] if whole else rising[0]).flows_per_second / 2
 
 
-def _sentence(found: MixResult, whole: Sequence[MixStepResult]) -> str:
+def mix_sentence(server: str, found: MixSteps) -> str:
+    """Which application had losses first, and what happened at half of the load before that."""
+    whole, suffered = found.whole, found.suffered
     highest = whole[-1].flows_per_second if whole else 0.0
-    text = f"{found.server}: no application lost traffic up to {highest:,.0f} mixed flows/s"
-    if found.first is None:
+    text = f"{server}: no application lost traffic up to {highest:,.0f} mixed flows/s"
+    if suffered is None:
         return f"{text}, the highest load that the generator offered."
     if not whole:
-        text = f"{found.server}: mixed traffic had losses at every load"
-    text += f"; the first application with losses was {found.first}"
-    if any(step.table_full for step in found.steps):
+        text = f"{server}: mixed traffic had losses at every load"
+    text += f"; the first application with losses was {_described(suffered)}"
+    if any(step.table_full for step in (*found.rising, found.half) if step):
         text += "; the table of tracked connections was full"
     if found.half:
         short = ", ".join(f"{name} {found.half.whole[name]:.2%}" for name in _suffering(found.half))
@@ -110,9 +99,9 @@ def _sentence(found: MixResult, whole: Sequence[MixStepResult]) -> str:
     return f"{text}."
 
 
-def steps_of(mixed: MixedLoad, samples: Sequence[Sample]) -> list[MixStepResult]:
+def steps_of(mixed: MixedLoad, samples: Sequence[Sample]) -> list[Step]:
     """The steps of a trial, each with the counts of the generator and the device."""
-    steps: list[MixStepResult] = []
+    steps: list[Step] = []
     for watched in mixed.steps:
         since, until = watched.window.start, watched.window.end
         before, after = _counts(samples, since), _counts(samples, until)
@@ -121,7 +110,7 @@ def steps_of(mixed: MixedLoad, samples: Sequence[Sample]) -> list[MixStepResult]
             for group in after
             for counter in ("tcps_connattempt", "udps_connects")
         )
-        step = MixStepResult(
+        step = Step(
             flows_per_second=watched.flows_per_second,
             started=started / (until - since),
             table_full=_highest(samples, "conntrack.entries", since, until)

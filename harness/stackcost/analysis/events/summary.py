@@ -1,57 +1,46 @@
 """The results of the events of a run, as data and sentences."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import Field
 
-from stackcost.analysis import device
-from stackcost.analysis.events.mix import MixResult, mix_result
-from stackcost.analysis.events.timeline import (
-    Series,
-    completion_ms,
-    core_share,
-    group_counter,
-    level,
-    rate,
-)
-from stackcost.analysis.head import Head, Part, State
+from stackcost.analysis.events.course import BROKEN, Course
+from stackcost.analysis.events.mix import MixSteps, Step, mix_sentence, mix_steps
+from stackcost.analysis.events.timeline import Series
+from stackcost.analysis.figures import registry
+from stackcost.analysis.head import Figures, Flagged, Head, State, SystemFigure
 from stackcost.analysis.readings import Readings
-from stackcost.contracts.event_settings import EXHAUSTING, FORMAT, Event, EventSettings
-from stackcost.contracts.load import DeviceEvent, EventTimes, MixedLoad
+from stackcost.contracts.event_settings import Event, EventSettings
+from stackcost.contracts.load import DeviceEvent, MixedLoad
 from stackcost.contracts.trial import Trial
 
-FULL = 0.99  # of the table
-BROKEN = {"cut": "its link to the servers was cut", "killed": "it was removed with all its links"}
-SETTLED_S = 1.5  # the established connections have been opened
+FORMAT = "stackcost-events-summary/1"
 
 
-class EventResult(Part):
-    """One event. Times in seconds from the start of the traffic; None: it did not happen.
-
-    `before`, `after`: requests per second answered on established connections before the
-    event, and after it (until the flood ended). `lost_established`: connections that were open
-    before and given up. `first_failure`, `recovered`: from when on new connections failed, and from
-    when on they got through again. `dead_timeout_s`: for how long the device kept a closed or
-    unanswered connection in its table. `series`: by name, for plots.
-    """
+class EventResult(Figures):
+    """One event. `series`: by name, for plots: (seconds from the start of the traffic, value)."""
 
     server: str
     event: Event
     settings: EventSettings
-    full_at: float | None
-    cut_at: float | None
-    dead_timeout_s: int | None = None
-    before: float | None
-    after: float | None
-    lost_established: int
-    first_failure: float | None
-    recovered: float | None
-    tracking: dict[str, int]
-    lost: dict[str, int] | None
-    cut_flows: int
     sentence: str
     series: dict[str, Series]
+
+
+class MixStepResult(Figures):
+    """One load of mixed traffic. `half`: it was offered again, at half the highest lossless one."""
+
+    flows_per_second: float
+    half: bool = False
+
+
+class MixResult(Figures):
+    """Mixed traffic at rising loads, and then at half of what no application lost."""
+
+    server: str
+    steps: list[MixStepResult]
+    sentence: str
 
 
 class EventSummary(Head):
@@ -61,6 +50,30 @@ class EventSummary(Head):
     left_out: list[str] = Field(default_factory=list)
     mixes: list[MixResult]
     events: list[EventResult]
+
+    @property
+    def systems(self) -> list[str]:
+        """The names of the devices."""
+        names = [mix.server for mix in self.mixes] + [event.server for event in self.events]
+        return list(dict.fromkeys(names))
+
+    def system_figures(self) -> Iterator[SystemFigure]:
+        """All figures of mixed traffic and of events."""
+        for mix in self.mixes:
+            for name, spread in mix.figures.items():
+                yield SystemFigure(mix.server, name, None, spread, "mixed traffic")
+            for step in mix.steps:
+                for name, spread in step.figures.items():
+                    full = f"half: {name}" if step.half else name
+                    yield SystemFigure(mix.server, full, step.flows_per_second, spread)
+        for event in self.events:
+            for name, spread in event.figures.items():
+                full = f"{event.event}: {name}"
+                yield SystemFigure(event.server, full, None, spread, "the event")
+
+    def used_trials(self) -> Iterator[Flagged]:
+        """None: flags are of loads and of searches."""
+        return iter(())
 
 
 def summarise_events(
@@ -74,143 +87,90 @@ def summarise_events(
     cores = plan["cores"]["server"]
     kept = [trial for trial in trials if not trial.set_aside]
     events = [
-        _result(trial, load, load.course, cores)
+        _event(Course(trial, load, load.course), cores)
         for trial in kept
         if (load := trial.load_as(DeviceEvent)) and load.course
     ]
-    mixes = [mix_result(trial) for trial in kept if trial.load_as(MixedLoad)]
+    mixes = [_mix(trial.server, mix_steps(trial)) for trial in kept if trial.load_as(MixedLoad)]
     return EventSummary(
         run=run,
         title=plan["title"],
         state=state,
         machine=dict(machine),
+        definitions=registry.definitions(registry.EVENTS),
         left_out=plan.get("left_out", []),
         mixes=mixes,
         events=events,
     )
 
 
-def _result(
-    trial: Trial, load: DeviceEvent, course: EventTimes, cores: Sequence[int]
-) -> EventResult:
-    event, settings = load.event, load.settings
-    entries = level(trial, "conntrack.entries")
-    full = next((at for at, held in entries if held >= FULL * settings.table), None)
-    cut = None if course.cut is None else course.cut - course.began
-    turn = cut if event in BROKEN else full
-    end = settings.cut_seconds if event in BROKEN else settings.flood_ends
-    answered = [
-        (at, received / course.answer_bytes)
-        for at, received in group_counter(trial, "established", "tcps_rcvbyte")
-    ]
-    tried, made = (
-        group_counter(trial, "probe", name) for name in ("tcps_connattempt", "tcps_connects")
-    )
-    failures = [
-        (at, attempts - connects)
-        for (at, attempts), (_, connects) in zip(rate(tried), rate(made), strict=True)
-    ]
-    first = next((at for at, f in failures if f > settings.few and turn and at >= turn), None)
-    lost = device.lost_frames(trial)
+def _event(course: Course, cores: Sequence[int]) -> EventResult:
     found = EventResult(
-        server=trial.server,
-        event=event,
-        settings=settings,
-        full_at=full if event in EXHAUSTING else None,
-        cut_at=cut,
-        dead_timeout_s=course.dead_timeout_s,
-        before=_between(answered, SETTLED_S, turn),
-        after=_between(answered, turn, end),
-        lost_established=round(
-            group_counter(trial, "established", "tcps_drops")[-1][1]
-            + group_counter(trial, "established", "tcps_conndrops")[-1][1]
-        ),
-        first_failure=first,
-        recovered=_recovered(failures, first, settings),
-        tracking={name: count for name, count in _tracking(trial).items() if count},
-        lost=None
-        if lost is None
-        else {"before": lost.before, "inside": lost.inside, "after": lost.after},
-        cut_flows=round(
-            sum(
-                group_counter(trial, group, "tcps_testdrops")[-1][1]
-                for group in settings.tunables(event)
-            )
-        ),
-        series={
-            "requests/s on established connections": rate(answered),
-            "new connections/s tried": rate(tried),
-            "new connections/s made": rate(made),
-            "ms that 99 of 100 new connections took at most": completion_ms(trial, "probe", "p99"),
-            "tracked connections": entries,
-            "share of the device's core in softirq": core_share(trial, cores[0]),
-        },
+        server=course.trial.server,
+        event=course.load.event,
+        settings=course.load.settings,
+        figures=registry.of_event(course, Readings(course.trial)),
+        series=course.series(cores),
         sentence="",
     )
     return found.model_copy(update={"sentence": _sentence(found)})
 
 
-def _between(series: Series, start: float | None, end: float | None) -> float | None:
-    """Requests per second in a span."""
-    if start is None or end is None:
-        return None
-    inside = [(at, value) for at, value in series if start <= at <= end]
-    if len(inside) < 2 or inside[-1][0] == inside[0][0]:
-        return None
-    return (inside[-1][1] - inside[0][1]) / (inside[-1][0] - inside[0][0])
+def _mix(server: str, found: MixSteps) -> MixResult:
+    steps = [_step(step) for step in found.rising]
+    if found.half:
+        steps.append(_step(found.half).model_copy(update={"half": True}))
+    return MixResult(
+        server=server,
+        steps=steps,
+        figures=registry.of_mix(found),
+        sentence=mix_sentence(server, found),
+    )
 
 
-def _recovered(failures: Series, first: float | None, settings: EventSettings) -> float | None:
-    """The moment after which two consecutive seconds never have more than a few failures."""
-    if first is None:
-        return None
-    bad = [at for at, failed in failures if failed > settings.few]
-    later = [at for at, _ in failures if at > bad[-1]]
-    return later[0] if len(later) > 3 else None
-
-
-def _tracking(trial: Trial) -> dict[str, int]:
-    return device.tracking_events(Readings(trial))
+def _step(step: Step) -> MixStepResult:
+    figures = registry.of_mix_step(step)
+    return MixStepResult(flows_per_second=step.flows_per_second, figures=figures)
 
 
 def _sentence(found: EventResult) -> str:
-    settings = found.settings
-    kept = (
-        "unknown"
-        if found.before is None or found.after is None
-        else f"{found.before:,.0f} requests/s before, {found.after:,.0f} after"
-    )
+    settings, at = found.settings, found["event.at"].median
+    before, after = found["event.before"].median, found["event.after"].median
+    known = before is not None and after is not None
+    kept = f"{before:,.0f} requests/s before, {after:,.0f} after" if known else "unknown"
+    lost = f"{found['event.lost_established'].median:,.0f} of {settings.established:,}"
     if found.event in BROKEN:
-        watched = settings.cut_seconds - (found.cut_at or 0)
+        watched = settings.cut_seconds - (at or 0)
         return (
-            f"{found.server}: {BROKEN[found.event]} at {found.cut_at:.1f} s. "
-            f"Established connections carried {kept}. {found.lost_established:,} of "
-            f"{settings.established:,} timed out within {watched:.0f} s. At the end "
-            f"{found.cut_flows:,} connections of all kinds were still retransmitting."
+            f"{found.server}: {BROKEN[found.event]} at {at or 0:.1f} s. "
+            f"Established connections carried {kept}. {lost} timed out within {watched:.0f} s. "
+            f"At the end {found['event.not_ended'].median:,.0f} connections of all kinds were "
+            "still retransmitting."
         )
     name, table = found.server, f"its table of {settings.table:,} entries"
     if found.event == "half_open":
         name += f" under {settings.flood:,} connections whose SYNs get no answer"
-    if found.full_at is None:
+    if at is None:
         return f"{name}: {table} was never full."
     text = (
-        f"{name}: {table} was full at {found.full_at:.1f} s. Established connections carried "
-        f"{kept}, and {found.lost_established:,} of {settings.established:,} were lost. "
+        f"{name}: {table} was full at {at:.1f} s. Established connections carried "
+        f"{kept}, and {lost} were lost. "
     )
-    if found.dead_timeout_s is not None:
+    if (kept_s := found["event.dead_timeout"].median) is not None:
         changed = " (set for this event)" if settings.dead_timeout_s else ""
-        text += f"It keeps dead connections for {found.dead_timeout_s} s{changed}. "
-    first, ended = found.first_failure, settings.flood_ends
+        text += f"It keeps dead connections for {kept_s:.0f} s{changed}. "
+    first, ended = found["event.first_failure"].median, settings.flood_ends
     if first is None:
         return f"{text}New connections did not fail."
     text += f"New connections failed from {first:.1f} s "
     length = settings.length(found.event)
-    if found.recovered is None:
+    recovered = found["event.recovered"].median
+    if recovered is None:
         return (
             f"{text}until the end at {length:.0f} s, "
             f"{length - ended:.0f} s after the end of the flood."
         )
     return (
-        f"{text}until {found.recovered:.1f} s: it recovered "
-        f"{max(0.0, found.recovered - ended):.1f} s after the flood had closed."
+        f"{text}until {recovered:.1f} s: it recovered "
+        f"{max(0.0, recovered - ended):.1f} s after the flood had closed."
     )

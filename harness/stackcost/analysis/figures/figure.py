@@ -10,8 +10,9 @@ from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from stackcost.analysis.spread import Spread, spread
 
-Of = Literal["load", "http", "memory", "pair"]
-RATES = ("1/s", "bit/s")  # units of figures that fall by what costs rise by
+Of = Literal["load", "http", "memory", "pair", "device", "event", "ceiling", "gate"]
+# Units of figures that fall by what costs rise by.
+RATES = ("1/s", "bit/s", "connections/s", "requests/s", "open flows", "mixed flows/s")
 
 
 class Values(NamedTuple):
@@ -23,7 +24,7 @@ class Values(NamedTuple):
 
 
 Found: TypeAlias = Values | Mapping[str, Values]
-Trials = TypeVar("Trials")
+Trials = TypeVar("Trials", contravariant=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,12 +33,13 @@ class Declared:
 
     `name`: as in the summary, such as "server_cpu". `unit`: of its values. `definition`: what is
     counted or computed, and per what. `source`: where its parts are read.
-    `of`: of what it is a figure: each load, each test of HTTP clients, flows held open, or a pair
-    of systems. `kinds`: the definitions and sources of its kinds, where they differ from its own:
-    the kind "user" of "server_cpu" is the figure "server_cpu.user".
-    `judged`: whether a comparison judges it. Other figures explain the judged ones; to judge them,
-    too, would only make the test less sensitive. `table`: of a load's figure, the table of
-    `import stackcost` and of the report that has it.
+    `of`: of what it is a figure: each load, each test of HTTP clients, flows held open, a pair of
+    systems, a device under test, an event at one, searches for a ceiling, or the gate. `kinds`: the
+    definitions and sources of its kinds, where they differ from its own: the kind "user" of
+    "server_cpu" is the figure "server_cpu.user".
+    `judged`: whether a comparison judges it, and a trend shows it. Other figures explain the judged
+    ones; to judge them, too, would only make the test less sensitive. `table`: of a load's figure,
+    the table of `import stackcost` and of the report that has it.
     """
 
     name: str
@@ -59,9 +61,9 @@ class Declared:
 class Figure(Declared, Generic[Trials]):
     """A figure with its calculation.
 
-    `compute`: from the trials of one system at one load (or of its held flows) to the values of all
-    rounds, or to those of each kind. A figure with kinds has none where it does not apply. None:
-    the figure does not apply.
+    `compute`: from the trials of one system at one load (or of its held flows, its searches, an
+    event) to the values of all rounds, or to those of each kind. A figure with kinds has none where
+    it does not apply. None: the figure does not apply.
     """
 
     compute: Callable[[Trials], Found | None]

@@ -14,10 +14,38 @@ KindsOf = Callable[[Readings, Collection[int]], Cost]
 
 
 @dataclass(frozen=True)
-class Loads:
-    """All trials of one system at one offered load. `test`: of HTTP clients; else empty."""
+class Group:
+    """Trials whose values are one figure."""
 
     trials: Sequence[Readings]
+
+    @property
+    def rounds(self) -> list[int]:
+        """The round of each trial."""
+        return [seen.trial.round for seen in self.trials]
+
+    def each(self, read: Read, reason: str = "") -> Values:
+        """One value of each trial."""
+        return Values([read(seen) for seen in self.trials], self.rounds, reason)
+
+    def of_each(
+        self, found: Sequence[Mapping[str, float | None]], reason: str = ""
+    ) -> dict[str, Values]:
+        """From what was found in each trial by kind; a kind that a trial lacks is unknown there."""
+        kinds = dict.fromkeys(kind for each in found for kind in each)
+        return {
+            kind: Values([each.get(kind) for each in found], self.rounds, reason) for kind in kinds
+        }
+
+    def first_reason(self, why: Callable[[Readings], str]) -> str:
+        """The first reason that a trial gives; empty if none has one."""
+        return next((reason for seen in self.trials if (reason := why(seen))), "")
+
+
+@dataclass(frozen=True)
+class Loads(Group):
+    """All trials of one system at one offered load. `test`: of HTTP clients; else empty."""
+
     context: Context
     test: str = ""
 
@@ -32,18 +60,9 @@ class Loads:
         return self.context.load_cpus
 
     @property
-    def rounds(self) -> list[int]:
-        """The round of each trial."""
-        return [seen.trial.round for seen in self.trials]
-
-    @property
     def is_http(self) -> bool:
         """Whether HTTP clients made the load and told their settings."""
         return any(seen.trial.traffic.http_settings for seen in self.trials)
-
-    def each(self, read: Read, reason: str = "") -> Values:
-        """One value of each trial."""
-        return Values([read(seen) for seen in self.trials], self.rounds, reason)
 
     def by_kind(
         self,
@@ -53,19 +72,6 @@ class Loads:
     ) -> dict[str, Values]:
         """One value of each trial, of every kind that any of them has."""
         return self.of_each([cost(seen, cpus) for seen in self.trials], reason)
-
-    def of_each(
-        self, found: Sequence[Mapping[str, float | None]], reason: str = ""
-    ) -> dict[str, Values]:
-        """From what was found in each trial by kind; a kind that a trial lacks is unknown there."""
-        kinds = dict.fromkeys(kind for each in found for kind in each)
-        return {
-            kind: Values([each.get(kind) for each in found], self.rounds, reason) for kind in kinds
-        }
-
-    def first_reason(self, why: Callable[[Readings], str]) -> str:
-        """The first reason that a trial gives; empty if none has one."""
-        return next((reason for seen in self.trials if (reason := why(seen))), "")
 
 
 def of_lines(fitted: Mapping[int, Mapping[str, Line]], part: str) -> dict[str, Values]:

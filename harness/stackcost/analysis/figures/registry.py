@@ -1,12 +1,17 @@
 """All figures, in the order in which a summary has them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from stackcost.analysis import factors
-from stackcost.analysis.context import Context
+from stackcost.analysis.events.course import Course
+from stackcost.analysis.events.mix import MixSteps, Step
 from stackcost.analysis.figures import (
+    ceilings,
     collected,
     cpu,
+    device,
+    events,
+    gate,
     http,
     latency,
     machine,
@@ -15,11 +20,15 @@ from stackcost.analysis.figures import (
     stacks,
     why,
 )
-from stackcost.analysis.figures.figure import Declared, Figure
-from stackcost.analysis.figures.groups import Loads
+from stackcost.analysis.figures.ceilings import Searches
+from stackcost.analysis.figures.figure import Declared, Figure, Of, Trials
+from stackcost.analysis.figures.groups import Group, Loads
+from stackcost.analysis.head import Definition
 from stackcost.analysis.memory_total import Holds
+from stackcost.analysis.readings import Readings
 from stackcost.analysis.spread import Spread
-from stackcost.analysis.summary import Definition
+from stackcost.contracts.collector import CollectedFigure
+from stackcost.contracts.load import CeilingKind
 
 OF_LOADS: tuple[Figure[Loads], ...] = (
     rates.FAILED,
@@ -61,6 +70,24 @@ OF_LOADS: tuple[Figure[Loads], ...] = (
     machine.ENERGY,
     rates.PACKETS,
     rates.SENT_AGAIN,
+    gate.WHOLE_CORES,
+)
+OF_DEVICES: tuple[Figure[Group], ...] = (device.FRAMES_LOST, device.TRACKING)
+OF_MIXES: tuple[Figure[MixSteps], ...] = (device.MIX_CEILING,)
+OF_MIX_STEPS: tuple[Figure[Step], ...] = (
+    device.MIX_STARTED,
+    device.MIX_WHOLE,
+    device.MIX_TABLE_FULL,
+)
+OF_EVENTS: tuple[Figure[Course], ...] = (
+    events.AT,
+    events.DEAD_TIMEOUT,
+    events.BEFORE,
+    events.AFTER,
+    events.LOST_ESTABLISHED,
+    events.NOT_ENDED,
+    events.FIRST_FAILURE,
+    events.RECOVERED,
 )
 OF_MEMORY: tuple[Figure[Holds], ...] = (
     memory.PER_FLOW,
@@ -78,21 +105,54 @@ ALL: tuple[Declared, ...] = (
     factors.CPU_WITH_KERNEL,
     factors.CPU_WITHOUT_SENDING,
     factors.MEMORY,
+    *OF_DEVICES,
+    *OF_MIXES,
+    *OF_MIX_STEPS,
+    *OF_EVENTS,
+    *(figure for figures in ceilings.OF_CEILINGS.values() for figure in figures),
 )
-JUDGED = tuple(figure.name for figure in ALL if figure.judged)
+# What the figures of each kind of summary are of.
+COSTS: tuple[Of, ...] = ("load", "http", "memory", "pair", "device", "gate")
+CEILINGS: tuple[Of, ...] = ("ceiling",)
+EVENTS: tuple[Of, ...] = ("event", "device")
 _IN_OTHER_TABLES = tuple(f"{each.name}." for each in OF_LOADS if each.table != "loads")
 
 
 def of_load(loads: Loads) -> dict[str, Spread]:
     """Every figure of one system at one load, by name; with those of the run's own collectors."""
     own = [collected.figure(each) for each in loads.context.figures]
-    wanted = [each for each in (*OF_LOADS, *own) if loads.test or each.of == "load"]
-    return {name: found for each in wanted for name, found in each.spreads(loads).items()}
+    every: tuple[Figure[Loads], ...] = (*OF_LOADS, *OF_DEVICES, *own)
+    others = {"http": not loads.test, "gate": not loads.context.of_gate}
+    return _computed([each for each in every if not others.get(each.of)], loads)
 
 
 def of_memory(holds: Holds) -> dict[str, Spread]:
     """Every figure of one system's held flows, by name."""
-    return {name: found for each in OF_MEMORY for name, found in each.spreads(holds).items()}
+    return _computed(OF_MEMORY, holds)
+
+
+def of_searches(of: CeilingKind, searches: Searches) -> dict[str, Spread]:
+    """Every figure of one system's searches for the same thing."""
+    return _computed(ceilings.OF_CEILINGS[of], searches)
+
+
+def of_event(course: Course, seen: Readings) -> dict[str, Spread]:
+    """Every figure of one event. `seen`: the readings of its trial."""
+    return _computed(OF_EVENTS, course) | _computed(OF_DEVICES, Group([seen]))
+
+
+def of_mix(found: MixSteps) -> dict[str, Spread]:
+    """Every figure of a trial of mixed traffic as a whole."""
+    return _computed(OF_MIXES, found)
+
+
+def of_mix_step(step: Step) -> dict[str, Spread]:
+    """Every figure of one load of mixed traffic."""
+    return _computed(OF_MIX_STEPS, step)
+
+
+def _computed(figures: Iterable[Figure[Trials]], trials: Trials) -> dict[str, Spread]:
+    return {name: found for each in figures for name, found in each.spreads(trials).items()}
 
 
 def in_loads(name: str) -> bool:
@@ -100,13 +160,21 @@ def in_loads(name: str) -> bool:
     return not name.startswith(_IN_OTHER_TABLES)
 
 
-def definitions(context: Context | None = None) -> dict[str, Definition]:
+def is_judged(name: str) -> bool:
+    """Whether a figure, or the one whose kind it is, is one of the main figures."""
+    bare = name.rpartition(": ")[2]
+    return any(each.judged and f"{bare}.".startswith(f"{each.name}.") for each in ALL)
+
+
+def definitions(
+    of: Collection[Of] = (), own: Iterable[CollectedFigure] = ()
+) -> dict[str, Definition]:
     """What each figure is, by its name; a kind with a definition of its own follows its figure.
 
-    With those that the run's own collectors bring.
+    `of`: only figures of these; empty: all. `own`: those that the run's own collectors bring.
     """
-    own = [collected.figure(each) for each in context.figures] if context else []
-    return dict(_defined(ALL)) | dict(_defined(own, own=True))
+    wanted = [each for each in ALL if not of or each.of in of]
+    return dict(_defined(wanted)) | dict(_defined(map(collected.figure, own), own=True))
 
 
 def _defined(figures: Iterable[Declared], own: bool = False) -> Iterator[tuple[str, Definition]]:

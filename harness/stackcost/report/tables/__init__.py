@@ -1,7 +1,7 @@
 """The answer's tables as text, drawn by the terminal and by the report alike."""
 
 from stackcost.report.tables.factors import cost_table, factor_table
-from stackcost.report.tables.figures import figure_table, own_figure_table
+from stackcost.report.tables.figures import figure_table, own_figure_table, system_figure_table
 from stackcost.report.tables.load import (
     breakdown_table,
     generator_table,
@@ -42,6 +42,7 @@ __all__ = [
     "short_cost_table",
     "short_factor_table",
     "short_memory_table",
+    "system_figure_table",
     "tuning_table",
     "unknown_factors",
 ]

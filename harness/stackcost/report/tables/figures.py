@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 
 from stackcost.analysis.figures import registry
+from stackcost.analysis.head import Head, definition
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Summary
-from stackcost.analysis.system_figures import definition
 from stackcost.report.text_table import TextTable
 from stackcost.report.words import UNKNOWN, number, with_range
 
@@ -28,6 +28,23 @@ def own_figure_table(summary: Summary) -> TextTable:
             names.append(name)
     title = "Figures of your own collectors: median (min-max of the rounds)"
     return _table(summary, title, names, with_range)
+
+
+def system_figure_table(summary: Head) -> TextTable:
+    """Every figure of every system of a run of ceilings or events, a row for each."""
+    rows: list[tuple[str, ...]] = [
+        (
+            each.system,
+            each.name,
+            each.of if each.at is None else f"{number(each.at)}/s",
+            "" if each.spread.unit == "1" else each.spread.unit,
+            with_range(each.spread),
+            each.spread.reason if each.spread.median is None else "",
+        )
+        for each in summary.system_figures()
+    ]
+    columns = ("system", "figure", "of", "unit", "median (min-max)", "why unknown")
+    return TextTable("All figures", columns, rows, named=2)
 
 
 def _names(summary: Summary) -> Sequence[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stackcost.analysis.head import Head
 from stackcost.analysis.summary import Summary
 from stackcost.report.text_table import TextTable
 from stackcost.report.words import UNKNOWN
@@ -34,7 +35,7 @@ def machine_table(machine: Mapping[str, Any]) -> TextTable:
     return TextTable("Machine", ("property", "value"), [(k, str(v)) for k, v in machine.items()])
 
 
-def definition_table(summaries: Sequence[Summary]) -> TextTable:
+def definition_table(summaries: Sequence[Head]) -> TextTable:
     """The definition and source of every figure; a definition that runs share is listed once."""
     rows = [
         (name, each.unit, each.definition, each.source)

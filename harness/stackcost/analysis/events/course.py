@@ -1,0 +1,125 @@
+"""The course of one event at a device: when it happened, and what became of connections."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from stackcost.analysis.events.timeline import (
+    Series,
+    completion_ms,
+    core_share,
+    group_counter,
+    level,
+    rate,
+)
+from stackcost.contracts.event_settings import EXHAUSTING
+from stackcost.contracts.load import DeviceEvent, EventTimes
+from stackcost.contracts.trial import Trial
+
+FULL = 0.99  # of the table
+BROKEN = {"cut": "its link to the servers was cut", "killed": "it was removed with all its links"}
+SETTLED_S = 1.5  # the established connections have been opened
+
+
+@dataclass(frozen=True)
+class Course:
+    """One trial of an event. Times in seconds from the start of the traffic; None: never."""
+
+    trial: Trial
+    load: DeviceEvent
+    times: EventTimes
+
+    @cached_property
+    def at(self) -> float | None:
+        """When the table was full, the link cut or the device removed."""
+        if self.load.event in BROKEN:
+            return None if self.times.cut is None else self.times.cut - self.times.began
+        if self.load.event not in EXHAUSTING:
+            return None
+        least = FULL * self.load.settings.table
+        return next((at for at, held in self._entries if held >= least), None)
+
+    @property
+    def before(self) -> float | None:
+        """Requests/s answered on established connections before that."""
+        return _between(self._answered, SETTLED_S, self.at)
+
+    @property
+    def after(self) -> float | None:
+        """The same from then on, until the flood ended."""
+        settings = self.load.settings
+        broken = self.load.event in BROKEN
+        end = settings.cut_seconds if broken else settings.flood_ends
+        return _between(self._answered, self.at, end)
+
+    @property
+    def lost_established(self) -> int:
+        """Connections that were open before and given up."""
+        names = ("tcps_drops", "tcps_conndrops")
+        return round(sum(group_counter(self.trial, "established", n)[-1][1] for n in names))
+
+    @cached_property
+    def first_failure(self) -> float | None:
+        """From when on new connections failed."""
+        few, since = self.load.settings.few, self.at
+        if not since:
+            return None
+        return next((at for at, failed in self._failures if failed > few and at >= since), None)
+
+    @property
+    def recovered(self) -> float | None:
+        """From when on two consecutive seconds never had more than a few failures again."""
+        if self.first_failure is None:
+            return None
+        bad = [at for at, failed in self._failures if failed > self.load.settings.few]
+        later = [at for at, _ in self._failures if at > bad[-1]]
+        return later[0] if len(later) > 3 else None
+
+    @property
+    def not_ended(self) -> int:
+        """Connections of all kinds that were still retransmitting at the end."""
+        groups = self.load.settings.tunables(self.load.event)
+        return round(sum(group_counter(self.trial, g, "tcps_testdrops")[-1][1] for g in groups))
+
+    def series(self, cores: Sequence[int]) -> dict[str, Series]:
+        """By name, for plots. `cores`: the device's."""
+        return {
+            "requests/s on established connections": rate(self._answered),
+            "new connections/s tried": rate(self._probed("tcps_connattempt")),
+            "new connections/s made": rate(self._probed("tcps_connects")),
+            "ms that 99 of 100 new connections took at most": completion_ms(
+                self.trial, "probe", "p99"
+            ),
+            "tracked connections": self._entries,
+            "share of the device's core in softirq": core_share(self.trial, cores[0]),
+        }
+
+    @cached_property
+    def _entries(self) -> Series:
+        return level(self.trial, "conntrack.entries")
+
+    @cached_property
+    def _answered(self) -> Series:
+        received = group_counter(self.trial, "established", "tcps_rcvbyte")
+        return [(at, count / self.times.answer_bytes) for at, count in received]
+
+    @cached_property
+    def _failures(self) -> Series:
+        tried, made = (rate(self._probed(each)) for each in ("tcps_connattempt", "tcps_connects"))
+        return [
+            (at, attempts - connects)
+            for (at, attempts), (_, connects) in zip(tried, made, strict=True)
+        ]
+
+    def _probed(self, counter: str) -> Series:
+        return group_counter(self.trial, "probe", counter)
+
+
+def _between(series: Series, start: float | None, end: float | None) -> float | None:
+    """Requests per second in a span."""
+    if start is None or end is None:
+        return None
+    inside = [(at, value) for at, value in series if start <= at <= end]
+    if len(inside) < 2 or inside[-1][0] == inside[0][0]:
+        return None
+    return (inside[-1][1] - inside[0][1]) / (inside[-1][0] - inside[0][0])

@@ -1,0 +1,42 @@
+"""The gate's own figure. Its other one is a ceiling."""
+
+from collections.abc import Collection
+
+from stackcost.analysis import cpu
+from stackcost.analysis.core_time import Cost
+from stackcost.analysis.figures.figure import Figure
+from stackcost.analysis.figures.groups import Loads
+from stackcost.analysis.flows import completed_rate, kept_up
+from stackcost.analysis.readings import Readings
+
+
+def whole_cores_rate(seen: Readings, cost: Cost, cpus: Collection[int]) -> float | None:
+    """The rate for whole cores at this `cost` per connection; None without connections."""
+    rate = completed_rate(seen)
+    if rate is None or not kept_up(rate, seen.trial.offered_cps):
+        return rate
+    return rate / (_own_share(rate, cost, cpus) or 1.0)
+
+
+def _own_share(rate: float, cost: Cost, cpus: Collection[int]) -> float | None:
+    """Share of the cores' time that the server used; None if a part was not read."""
+    parts = [part for part in cost.values() if part is not None]
+    return rate * sum(parts) / cpu.MICROSECONDS / len(cpus) if len(parts) == len(cost) else None
+
+
+WHOLE_CORES = Figure[Loads](
+    name="whole_cores_rate",
+    unit="connections/s",
+    definition="the rate for whole cores: completed connections/s, divided by the share of the "
+    "cores' time that the server used; completed connections/s themselves where it fell short of "
+    "the offered load",
+    source="completed_cps; server_cpu",
+    of="gate",
+    judged=True,
+    compute=lambda loads: loads.each(
+        lambda seen: whole_cores_rate(
+            seen, cpu.server_cost(seen, loads.server_cpus), loads.server_cpus
+        ),
+        "no completed connections were counted",
+    ),
+)
