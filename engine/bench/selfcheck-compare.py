@@ -22,7 +22,7 @@ from tools.machine import cpus
 
 from stackcost.analysis.comparison import Comparison, Design, compare
 from stackcost.analysis.summary import TrialRow
-from stackcost.analysis.system_series import SystemFigures, cost_series, system_figures
+from stackcost.analysis.system_series import SystemFigures, cost_series, figures_of
 from stackcost.analysis.thresholds import RATE
 from stackcost.comparison.feeder import run_experiment
 from stackcost.experiment.load_file import load_experiment
@@ -157,4 +157,4 @@ def _measured(folder: Path, tiers: list[Path], turns: int) -> list[SystemFigures
     console = Console(stderr=True)
     stored = run_experiment(experiment, "selfcheck", folder / "results", [], console)
     summary = summary_of(stored)
-    return [system_figures(summary, server.name) for server in summary.servers]
+    return [figures_of(summary, server.name) for server in summary.servers]

@@ -3,12 +3,17 @@
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from stackcost.analysis.events.summary import EventResult, summarise_events
+from stackcost.cli.entry import app
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.event_settings import FORMAT
 from stackcost.contracts.trial import Trial
 from stackcost.device.standard import events_for, experiment_of
+from stackcost.report.answer import summarise_again
 from stackcost.report.device import events_of, sentences
+from stackcost.report.listing import runs_in
 from stackcost.store import Manifest, RunFolder
 from tests.device.courses import PLAN, SETTINGS, course, mixed
 
@@ -77,3 +82,25 @@ def test_mixed_traffic_has_a_ceiling_and_a_share_of_each_application() -> None:
 def test_mixed_traffic_without_losses_has_no_ceiling_and_says_why() -> None:
     (found,) = summarise_events([mixed({100: 1.0})], "test", PLAN, "complete", {}).mixes
     assert found["mix.ceiling"].reason == "no application lost traffic at any load"
+
+
+def test_a_run_of_events_is_exported_compared_and_has_a_trend(tmp_path: Path) -> None:
+    for recovers in (11.0, 99.0):
+        run = RunFolder.create(tmp_path, "events")
+        plan = PLAN | {"events": SETTINGS.model_dump(), "events_format": FORMAT}
+        run.write_manifest(Manifest(run=run.name, state="complete", experiment=plan, machine={}))
+        run.add_trial(course(full_from=4.0, through_again=recovers))
+        summarise_again(run)
+    one, other = (str(run.path) for run in runs_in(tmp_path))
+    exported = said("export", one)
+    assert "exhaustion: event.recovered,,1,11.5,s" in exported
+    assert 'exhaustion: event.recovered,,1,,s,"none failed, or' in said("export", other)
+    assert "exhaustion: event.after" in said("diff", one, other)
+    assert "exhaustion: event.after of dut/test" in said("trend", str(tmp_path))
+    assert "event.first_failure" in said("show", one, "--long")
+
+
+def said(*arguments: str) -> str:
+    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
