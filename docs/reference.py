@@ -136,7 +136,7 @@ def _library_page() -> str:
         f"{_filled(stackcost.open.__doc__)}",
         f"## Run\n\n{_filled(Run.__doc__)}",
     ]
-    parts += (_method(name) for name in ("samples", "columns"))
+    parts += (_method(name) for name in ("samples", "merged_latency", "columns"))
     parts.append(f"## Columns of several tables\n\n{_columns(_shared())}")
     parts += (_table(name) for name in TABLES)
     return "\n\n".join(parts) + "\n"
@@ -185,7 +185,7 @@ def _method(name: str) -> str:
 def _table(name: str) -> str:
     shared = [c for c, about in TABLES[name].items() if _shared().get(c) == about]
     own = {c: about for c, about in TABLES[name].items() if c not in shared}
-    rows_of = f"run.{name}()" if name == "samples" else f"run.{name}"
+    rows_of = f"run.{name}()" if callable(getattr(Run, name)) else f"run.{name}"
     about = inspect.getdoc(getattr(Run, name)) or ""
     said = f"`{rows_of}`: {about.splitlines()[0]}"
     if shared:

@@ -1,11 +1,13 @@
 """Latency histograms between two readings, and with a generator that has none."""
 
+import time
 from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
 from stackcost.collect.latency import Latency, latency_between, read_latency
 from stackcost.contracts.latency import KINDS, TLS_HANDSHAKE
+from stackcost.contracts.window import Window
 
 
 def encoded(values: list[int]) -> str:
@@ -52,6 +54,21 @@ def test_a_reading_tells_the_times_since_the_one_before() -> None:
     client.times = [[100, 100, 200, 200, 200]]
     assert medians(client, collector) == {200e-6}
     assert collector.read() == []
+
+
+def test_seconds_of_a_window_are_kept_until_they_are_taken() -> None:
+    client = Client([100])
+    collector, before = Latency(client), time.monotonic()
+    collector.read()
+    for times in ([100, 200], [100, 200, 300, 300]):
+        client.times = [times]
+        collector.read()
+    taken = collector.take(Window(before, time.monotonic()))
+    counts = [
+        HdrHistogram.decode(each.latency[""]["completion"]).get_total_count() for each in taken
+    ]
+    assert counts == [1, 2] and taken[0].end == taken[1].start
+    assert collector.take(Window(before, time.monotonic())) == []
 
 
 def test_a_new_run_is_no_negative_time() -> None:

@@ -32,7 +32,7 @@ def test_every_response_comes_through_and_the_network_does_as_asked(
         seen = Readings(trial)
         assert trial.traffic.retransmitted and trial.traffic.completed and not trial.traffic.failed
         found = {check.name: check.holds for check in checks(seen, experiment.cores.server)}
-        assert found["received bytes = completed connections x response length"]
+        assert trial.traffic.received_bytes == trial.traffic.completed * session.response_bytes
         assert found["frames that the network lost = share asked for x frames"]
         # The handshake takes a way there and back, the response one more at least.
         load = trial.load_of(ConstantLoad)

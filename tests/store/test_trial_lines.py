@@ -10,6 +10,7 @@ from stackcost.contracts.counts import (
     FramesPassed,
     Limits,
     Schedule,
+    Second,
     StackCheck,
     Usage,
 )
@@ -50,6 +51,7 @@ RATE = ConstantLoad(
     offered_cps=500.0,
     requests_per_connection=20,
     latency={"web": {"connect": "HIST"}},
+    seconds=[Second(1.0, 2.0, {"web": {"connect": "HIST"}})],
     server_requests=70,
     **TRAFFIC,
 )

@@ -40,18 +40,28 @@ def export(
             "nanoseconds per connection, which speedscope and flamegraph.pl read",
         ),
     ] = None,
+    latency: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="write there instead, for each system, load and kind of time, a histogram log "
+            "(.hlog, microseconds) of every second, which HdrHistogram's log analyzers read",
+        ),
+    ] = None,
 ) -> None:
     """Write the figures of a run as one long table, with unit, definition and source."""
     import sys
 
     from stackcost.host.files import write_whole
     from stackcost.report.export import encode
+    from stackcost.report.latency_log import write_logs
     from stackcost.report.sampled import write_stacks
     from stackcost.store import RunFolder
 
-    if stacks:
-        for written in write_stacks(RunFolder.open(run), stacks):
+    for to, write in ((stacks, write_stacks), (latency, write_logs)):
+        for written in write(RunFolder.open(run), to) if to else ():
             print(written)
+    if stacks or latency:
         return
     content = encode(RunFolder.open(run), form.value)
     if out:

@@ -12,6 +12,7 @@ from hdrh.histogram import HdrHistogram
 
 from stackcost.collect.engine import EngineClient
 from stackcost.contracts.collector import Collector
+from stackcost.contracts.counts import Second
 from stackcost.contracts.latency import (
     HIGHEST_US,
     KINDS,
@@ -22,6 +23,7 @@ from stackcost.contracts.latency import (
     percentile_us,
 )
 from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.contracts.window import Window
 
 METHOD = "stackcost_get_latency"
 PROFILE = "_"  # the one that the harness loads
@@ -60,9 +62,13 @@ def latency_between(
     """The same, to be stored: HdrHistogram's V2 encoding in base64; None when unknown."""
     if before is None or after is None:
         return None
+    return _stored(between(before, after))
+
+
+def _stored(histograms: Histograms) -> dict[str, dict[str, str]]:
     return {
         group: {kind: histogram.encode().decode() for kind, histogram in kinds.items()}
-        for group, kinds in between(before, after).items()
+        for group, kinds in histograms.items()
     }
 
 
@@ -94,7 +100,7 @@ def _counts(histogram: HdrHistogram) -> npt.NDArray[np.uint64]:
 
 
 class Latency(Collector):
-    """Percentiles of the times recorded since the last reading."""
+    """Percentiles of the times recorded since the last reading; `take` has the times themselves."""
 
     name = "latency"
     metrics = (LATENCY,)
@@ -103,6 +109,8 @@ class Latency(Collector):
         self._client = client
         self._profile = profile
         self._last: Histograms = {}
+        self._last_time = 0.0
+        self._kept: list[tuple[float, float, Histograms]] = []
 
     def read(self) -> list[Sample]:
         """Percentiles by template group and kind; none if no connection reached this point."""
@@ -111,7 +119,22 @@ class Latency(Collector):
         if read is None:
             return [LATENCY.unknown(now, f"this generator has no RPC method {METHOD}")]
         recent, self._last = between(self._last, read), read
+        if self._last_time:
+            self._kept.append((self._last_time, now, recent))
+        self._last_time = now
         return list(_samples(now, recent))
+
+    def take(self, window: Window) -> list[Second]:
+        """What was read in a window that is over, to be stored; everything before is forgotten.
+
+        Encoding takes some milliseconds a second, so it waits until the traffic has ended.
+        """
+        kept, self._kept = self._kept, []
+        return [
+            Second(start, end, _stored(histograms))
+            for start, end, histograms in kept
+            if window.start <= (start + end) / 2 <= window.end
+        ]
 
 
 def _samples(now: float, histograms: Histograms) -> Iterable[Sample]:

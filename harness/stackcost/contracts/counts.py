@@ -53,6 +53,17 @@ class GeneratorShare(StoredPart):
 
 
 @dataclass(slots=True)
+class Second(StoredPart):
+    """Times of the connections that ended in about one second, from `start` to `end` of
+    CLOCK_MONOTONIC.
+    """
+
+    start: float
+    end: float
+    latency: Histograms
+
+
+@dataclass(slots=True)
 class FramesPassed(StoredPart):
     """Frames of one direction over the whole trial, by point of the way through a device.
 

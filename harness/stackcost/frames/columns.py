@@ -112,6 +112,12 @@ LATENCY = {
     "us": Column("us", "the percentile in this round"),
     "reason": _REASON,
 }
+MERGED_LATENCY = {
+    **{name: LATENCY[name] for name in ("run", "system", "test", "offered_cps", "group", "kind")},
+    "timed": Column("1", "connections of all rounds together"),
+    "percentile": Column("1", "share of these connections in percent, such as 99.9"),
+    "us": Column("us", "time within which so many of them were over, known to 0.8 %"),
+}
 TRIALS = {
     "run": _RUN,
     "trial": Column("1", "number of the trial in its run"),
@@ -139,6 +145,15 @@ TRIALS = {
     "correlation": Column("1", "Pearson's correlation of the running count with time; 1: steady"),
     "flags": Column("", 'reasons to doubt the trial, separated by "; "; empty: none'),
     "set_aside": Column("", "why no figure uses the trial; empty if figures use it"),
+}
+LATENCY_OVER_TIME = {
+    "run": _RUN,
+    "trial": TRIALS["trial"],
+    "round": _ROUND,
+    **{name: LATENCY[name] for name in ("system", "test", "offered_cps", "group", "kind")},
+    "seconds": Column("s", "start of the second, from the start of the sustain window"),
+    "us": Column("us", "a time that connections took, known to 0.8 %"),
+    "count": Column("1", "how many connections that ended in this second took as long"),
 }
 SAMPLES = {
     "run": _RUN,
@@ -320,6 +335,8 @@ TABLES = {
     "memory": MEMORY,
     "memory_points": MEMORY_POINTS,
     "latency": LATENCY,
+    "merged_latency": MERGED_LATENCY,
+    "latency_over_time": LATENCY_OVER_TIME,
     "loads": LOADS,
     "tests": TESTS,
     "http_costs": HTTP_COSTS,

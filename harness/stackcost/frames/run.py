@@ -10,8 +10,9 @@ from typing import Self
 import pandas
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.trial import Trial
 from stackcost.files import PUBLISHED
-from stackcost.frames import compared_rows, device_rows, load_rows, rows
+from stackcost.frames import compared_rows, device_rows, latency_rows, load_rows, rows
 from stackcost.frames.columns import TABLES, YES_OR_NO
 from stackcost.published.document import Document, documents
 from stackcost.published.match import matches
@@ -84,6 +85,32 @@ class Run:
     def latency(self) -> pandas.DataFrame:
         """Percentiles of the times of connections, in each round."""
         return _frame("latency", (row for s in self.opened.summaries for row in rows.latency(s)))
+
+    def merged_latency(self, *percentiles: float) -> pandas.DataFrame:
+        """Percentiles of the times of all rounds together: their histograms are added.
+
+        `percentiles`: such as 99.9; none for 50, 90, 99, 99.9 and 100, the longest time. One that
+        few connections are beyond is little more than chance: see `timed`.
+        """
+        wanted = percentiles or (50.0, 90.0, 99.0, 99.9, 100.0)
+        found = (
+            row
+            for folder, before in self._numbered()
+            for row in latency_rows.merged_latency(
+                folder.manifest().run, before, _used(folder), wanted
+            )
+        )
+        return _frame("merged_latency", found)
+
+    @property
+    def latency_over_time(self) -> pandas.DataFrame:
+        """How long connections took in each second of each trial of loads by profiles."""
+        found = (
+            row
+            for folder, before in self._numbered()
+            for row in latency_rows.latency_over_time(folder.manifest().run, before, _used(folder))
+        )
+        return _frame("latency_over_time", found)
 
     @property
     def trials(self) -> pandas.DataFrame:
@@ -218,6 +245,10 @@ class Run:
 
     def __repr__(self) -> str:
         return f"<stackcost run {', '.join(folder.name for folder in self.folders)}>"
+
+
+def _used(folder: RunFolder) -> Iterator[Trial]:
+    return (trial for trial in folder.trials() if not trial.set_aside)
 
 
 def _frame(table: str, found: Iterable[rows.Row]) -> pandas.DataFrame:

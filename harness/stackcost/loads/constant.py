@@ -81,6 +81,7 @@ def offer_load(session: ProfileSession, trial: Trial, part: LoadPart) -> None:
             load.overrun_s = max(0.0, time.monotonic() - end)
             load.cut_flows = session.end_traffic(end + part.drain_s - time.monotonic())
             trial.phases["drain"] = Window(last, session.read_edge())
+            load.seconds = session.latency.take(trial.phases["sustain"])
         finally:
             session.sampler.read_often((), math.inf)
     load.server_requests = _difference(session.serving.requests_served(), served)

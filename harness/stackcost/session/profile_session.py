@@ -32,10 +32,11 @@ SETUP_S = 6.0  # until the first trial, on a machine of two cores; for the displ
 class ProfileSession(ServerSession):
     """A session for trials of ASTF profiles.
 
-    `loading`: the generators.
+    `loading`: the generators. `latency`: the times of their connections, second by second.
     """
 
     loading: RunningGenerator
+    latency: Latency
     response_bytes: int
     _network_before: dict[str, int] | None = None
 
@@ -136,16 +137,18 @@ def open_profile_session(
         loading.steer()
         if asked := experiment.network.parameters():
             loading.set_network(asked)
+        latency = Latency(loading)
         collectors = [
             Engine("generator", loading),
             engine_time("generator", loading, loading.data_cpus()),
-            Latency(loading),
+            latency,
         ]
         with serving.sampling(collectors, detail) as sampler:
             yield ProfileSession(
                 experiment=experiment,
                 serving=serving,
                 loading=loading,
+                latency=latency,
                 sampler=sampler,
                 progress=progress,
                 response_bytes=length,

@@ -16,6 +16,7 @@ from stackcost.contracts.counts import (
     Histograms,
     Limits,
     Schedule,
+    Second,
     StackCheck,
     StoredPart,
 )
@@ -65,6 +66,7 @@ class Load(StoredPart):
     tls: TlsCounts | None = None
     network: NetworkCounts | None = None
     latency: Histograms | None = None
+    seconds: Sequence[Second] = ()
     begun: int | None = None
     server_requests: int | None = None
     counted: HttpCounts | None = None

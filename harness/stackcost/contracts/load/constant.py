@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from stackcost.contracts.counts import Histograms
+from stackcost.contracts.counts import Histograms, Second
 from stackcost.contracts.load.base import Doubt, Failure
 from stackcost.contracts.load.profile import ProfileTraffic
 
@@ -13,7 +13,8 @@ class ConstantLoad(ProfileTraffic):
     """New connections at a constant rate: `offered_cps`, connections/s, for warm-up and sustain.
 
     `requests_per_connection`: made one after the other on each. `latency`: of the connections that
-    ended in the sustain window; None: the generator does not tell. `begun`: connections that began
+    ended in the sustain window; None: the generator does not tell. `seconds`: the same by second,
+    between readings; empty of older trials. `begun`: connections that began
     between the two readings of these times; None of older trials. `server_requests`: requests of
     the whole trial by the server's own count; None: it keeps none.
     """
@@ -25,6 +26,7 @@ class ConstantLoad(ProfileTraffic):
     offered_cps: float = field()
     requests_per_connection: int = 1
     latency: Histograms | None = None
+    seconds: list[Second] = field(default_factory=list)
     begun: int | None = None
     server_requests: int | None = None
 

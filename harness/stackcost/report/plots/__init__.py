@@ -31,6 +31,7 @@ from stackcost.report.plots.drawing import (
 )
 from stackcost.report.plots.factors import factor_intervals
 from stackcost.report.plots.flame import Drawing, differential_flame, flame
+from stackcost.report.plots.latency import latency_over_time
 from stackcost.report.plots.load import ceilings_found
 from stackcost.report.plots.memory import (
     memory_by_state,
@@ -56,6 +57,7 @@ __all__ = [
     "key",
     "labels",
     "largest",
+    "latency_over_time",
     "looks",
     "lying",
     "medians",
