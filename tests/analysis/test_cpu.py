@@ -1,15 +1,20 @@
 import pytest
 
 from stackcost.analysis import core_time, cpu, flows
+from stackcost.analysis.core_time import IDLE_TASK, core_seconds
 from stackcost.analysis.cores import core_shares
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.summarise import summarise
+from stackcost.contracts.trial import Trial
 from stackcost.report.http import series
 from tests.analysis.http_trials import asked, summary
+from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import (
     add_other_program,
     counter,
     gauge,
     load_trial,
+    move_time,
     slow_slices,
     tenths,
 )
@@ -199,3 +204,29 @@ def test_core_shares_are_of_each_cores_own_time_and_tell_idle_polling_apart() ->
     assert shares["1"]["idle"] == pytest.approx(0.9)
     assert shares["0"]["idle polling"] == pytest.approx(0.6)
     assert sum(shares["0"][kind] for kind in ("user", "system", "softirq")) == pytest.approx(0.4)
+
+
+def told(trial: Trial, entry: float, exit_: float) -> Trial:
+    """So many seconds of core 1's idle time were outside of idle states."""
+    move_time(trial, "1", {"idle": -entry - exit_})
+    for kind, seconds in (("idle entry", entry), ("idle exit", exit_)):
+        trial.samples += counter("cpu.exact_time", seconds, {"cpu": "1", "kind": kind})
+    return trial
+
+
+def test_what_the_idle_task_does_stands_beside_the_cost_and_is_idle_as_before() -> None:
+    before, seen = Readings(load_trial()), Readings(told(load_trial(), 0.01, 0.04))
+    assert cpu.idle_task_cost(seen, [1]) == pytest.approx({"idle entry": 1, "idle exit": 4})
+    assert cpu.server_cost(seen, [1]) == pytest.approx(cpu.server_cost(before, [1]))
+    cores = [core_seconds(each, 1, "sustain") for each in (before, seen)]
+    assert cores[0] and cores[1] and cores[1].idle == pytest.approx(cores[0].idle)
+    assert cores[1].residue == pytest.approx(0, abs=1e-9)
+
+
+def test_a_run_that_does_not_tell_what_the_idle_task_did_says_so() -> None:
+    assert cpu.idle_task_cost(Readings(load_trial()), [1]) == dict.fromkeys(IDLE_TASK)
+    assert not cpu.idle_task_cost(Readings(load_trial(microseconds={"busy": 12})), [1])
+    level = summarise([load_trial()], CONTEXT).servers[0].levels[0]
+    found = level.kinds("idle_task")
+    assert {each.median for each in found.values()} == {None} and len(found) == 2
+    assert all("does not tell when the idle task" in each.reason for each in found.values())

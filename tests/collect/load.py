@@ -24,6 +24,10 @@ to.bind(("127.0.0.1", 0))
 sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for _ in range({packets}): sender.sendto(b"x", to.getsockname())
 """
+WAKES = """
+import time
+for _ in range({times}): time.sleep({seconds})
+"""
 # Prints user and system seconds at its end.
 REPORT = """
 import resource

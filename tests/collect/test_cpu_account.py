@@ -20,7 +20,7 @@ from stackcost.contracts.window import Window
 from stackcost.host import compiler
 from stackcost.host.cores import online_cpus
 from stackcost.selfcheck.least_time import SWITCH_TWICE
-from tests.collect.load import BURN, CALL, SEND, finish, grown, start
+from tests.collect.load import BURN, CALL, SEND, WAKES, finish, grown, start
 
 pytestmark = [
     pytest.mark.bed,
@@ -242,6 +242,25 @@ def test_a_task_that_waits_for_another_switches_twice_a_step() -> None:
     steps, cpu = 20_000, online_cpus()[-1]
     samples, window, _, _ = measure(f"{first}\nfor _ in range({steps}): {step}\n", cpu)
     assert 2 * steps <= grown(samples, window, "task.switches", cpu=str(cpu)) < 3 * steps
+
+
+def test_each_wake_from_idle_takes_its_exit_and_a_busy_core_has_none() -> None:
+    cpu, wakes = online_cpus()[-1], 1000
+    for _ in range(5):
+        samples, window, _, _ = measure(WAKES.format(times=wakes, seconds=0.0005), cpu)
+        spent = cpu_seconds(samples, window, cpu)
+        if spent.idle and spent.idle > 0.5 * window.length:
+            break
+    else:
+        pytest.skip(f"others keep CPU {cpu} busy, so it is not idle between two wakes")
+    assert spent.idle_entry and spent.idle_exit
+    for each in (spent.idle_entry, spent.idle_exit):
+        assert 1e-7 < each / wakes < 1e-4
+    assert spent.idle_entry + spent.idle_exit < 0.2 * spent.idle, "one that waits is in a state"
+    assert spent.residue == pytest.approx(0, abs=0.01 * window.length)
+    samples, window, _, _ = measure(BURN.format(seconds=0.3), cpu)
+    busy = cpu_seconds(samples, window, cpu)
+    assert busy.idle_exit is not None and busy.idle_exit < spent.idle_exit / 5
 
 
 def test_timer_interrupts_are_counted_and_timed() -> None:

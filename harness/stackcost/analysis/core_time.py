@@ -20,6 +20,7 @@ SOFTIRQ_THREAD = "ksoftirqd/"  # and those that run softirqs when there are many
 # (net/netfilter/nf_conntrack_core.c, gc_worker), and no worker's name says what it does.
 WORKER_THREAD = "kworker/"
 PROCESS_TIMES = ("process.cpu_time", "behind.cpu_time")  # of the server, and behind a device
+IDLE_TASK = ("idle entry", "idle exit")
 Cost = dict[str, float | None]
 
 
@@ -42,6 +43,16 @@ def kernel_seconds(seen: Readings, cpus: Collection[int], phase: str = "sustain"
         "irq": None if shared else sum_of([core.irq if core else None for core in cores]),
         "softirq": None if shared else sum_of([core.softirq if core else None for core in cores]),
     }
+
+
+def idle_task_seconds(seen: Readings, cpus: Collection[int], phase: str) -> Cost:
+    """CPU seconds in which the idle task entered idle states and left them; None if unknown."""
+    cores = [core_seconds(seen, cpu, phase) for cpu in cpus]
+    if seen.trial.traffic.cores_shared:
+        cores = [None]
+    entries = [core.idle_entry if core else None for core in cores]
+    exits = [core.idle_exit if core else None for core in cores]
+    return dict(zip(IDLE_TASK, map(sum_of, (entries, exits)), strict=True))
 
 
 def _user_share(seen: Readings, cpus: Collection[int], phase: str) -> float | None:
@@ -108,8 +119,8 @@ def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain")
 
 def own_series(seen: Readings, cpus: Collection[int]) -> dict[str, list[list[Sample]]]:
     """The counters of what the server's side took: "busy" and "sending" of a polling peer, and
-    "task", "irq" and "softirq" of some cores that are not shared. Kinds that were not read often
-    enough lack.
+    "task", "irq", "softirq" and what the idle task did, of some cores that are not shared. Kinds
+    that were not read often enough lack.
     """
     found = {
         # A TRex tells of whole seconds, which say nothing of a slice.
@@ -122,7 +133,7 @@ def own_series(seen: Readings, cpus: Collection[int]) -> dict[str, list[list[Sam
     }
     if not seen.trial.traffic.cores_shared:
         own = own_processes(seen)
-        for kind in ("irq", "softirq"):
+        for kind in ("irq", "softirq", *IDLE_TASK):
             found[kind] = [
                 series
                 for cpu in cpus

@@ -11,6 +11,7 @@ from stackcost.analysis.core_time import (
     Cost,
     engine_busy_seconds,
     has_peer,
+    idle_task_seconds,
     kernel_seconds,
     kernel_thread_seconds,
     poll_seconds,
@@ -92,6 +93,18 @@ def kernel_cost_on_polling_cores(
     softirq = kernel_seconds(seen, cpus, phase)["softirq"]
     wire = {"softirq": softirq, "receive polls": kernel_thread_seconds(seen, cpus, phase)}
     return per_connection(seen, wire, phase)
+
+
+def idle_task_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
+    """Microseconds of the idle task outside of idle states, on cores of a server on the kernel.
+
+    Empty for a polling peer: its cores are never idle, and its empty polls are in no cost either.
+    None of a trial that does not tell it apart, and on cores that clients share.
+    """
+    if has_peer(seen):
+        return {}
+    cost = per_connection(seen, idle_task_seconds(seen, cpus, phase), phase)
+    return at_full_speed(seen, cpus, phase, cost)
 
 
 def generator_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:

@@ -20,6 +20,7 @@ from stackcost.contracts.window import Window
 class CpuSeconds:
     """Seconds of one CPU in a window; None for what is not known.
 
+    `idle`: all of the idle task. `idle_entry`, `idle_exit`: the parts of it outside of idle states.
     `residue`: the window's length less all the others; 0 when the account closes. `stolen`: what
     the hypervisor took, which lies inside the others, as the guest's tracepoints cannot see it.
     """
@@ -29,6 +30,8 @@ class CpuSeconds:
     irq: float | None
     softirq: float | None
     idle: float | None
+    idle_entry: float | None
+    idle_exit: float | None
     residue: float | None
     stolen: float | None
 
@@ -40,10 +43,14 @@ def cpu_seconds(samples: Sequence[Sample], window: Window, cpu: int) -> CpuSecon
         kind: _growth(samples, window, "cpu.time", cpu, kind)
         for kind in ("user", "nice", "system", "steal")
     }
-    irq, softirq, idle, task, user, system = (
+    irq, softirq, resting, entry, exit_, task, user, system = (
         _growth(samples, window, "cpu.exact_time", cpu, kind)
-        for kind in ("irq", "softirq", "idle", "task", "user", "system")
+        for kind in (
+            *("irq", "softirq", "idle", "idle entry", "idle exit"),
+            *("task", "user", "system"),
+        )
     )
+    idle = None if resting is None else resting + (entry or 0.0) + (exit_ or 0.0)
     if task is not None:
         share = _share(divided["user"], divided["system"])
         if share is None:
@@ -54,7 +61,7 @@ def cpu_seconds(samples: Sequence[Sample], window: Window, cpu: int) -> CpuSecon
         task = user + system
     whole = _sum(task, irq, softirq, idle)
     residue = None if whole is None else window.length - whole
-    return CpuSeconds(user, system, irq, softirq, idle, residue, ticks["steal"])
+    return CpuSeconds(user, system, irq, softirq, idle, entry, exit_, residue, ticks["steal"])
 
 
 def seconds_by_process(

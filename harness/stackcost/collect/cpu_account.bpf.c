@@ -1,5 +1,5 @@
-// Books every nanosecond of every CPU to what ran in it: an interrupt, a softirq vector, idle, or a
-// task.
+// Books every nanosecond of every CPU to what ran in it: an interrupt, a softirq vector, idle, the
+// entry to an idle state or the exit from it, or a task.
 //
 // Each CPU has one `Account`. Whenever what runs there changes, the time since the last change is
 // booked first, so the sums of an account are always equal to `until - since`. Where an interrupt may
@@ -26,6 +26,7 @@
 #include "cpu_account.bpf.h"
 
 #define MAX_TASKS 16384
+#define IDLE_EXIT ((__u32)-1)     // PWR_EVENT_EXIT, include/trace/events/power.h
 #define KERNEL_THREAD 0x00200000  // PF_KTHREAD, include/linux/sched.h
 
 // Laid out as `TaskKey` in cpu_account.py.
@@ -77,7 +78,7 @@ static __always_inline __u32 resumes_in_user(struct task_struct* task) {
 static __always_inline void open_account(struct Account* account, __u64 now) {
   struct task_struct* task = (struct task_struct*)bpf_get_current_task_btf();
   account->since = now;
-  account->in_idle = !task->pid;
+  account->in_idle = task->pid ? 0 : RESTING;
 #ifdef TRACE_SYSCALLS
   account->in_user = resumes_in_user(task);
 #endif
@@ -89,6 +90,8 @@ static __always_inline __u64* running(struct Account* account) {
   __u32 softirq = account->in_softirq;
   if (interrupt && interrupt <= INTERRUPTS) return &account->interrupt[interrupt - 1];
   if (softirq && softirq <= SOFTIRQS) return &account->softirq[softirq - 1];
+  if (account->in_idle == ENTERING) return &account->idle_entry;
+  if (account->in_idle == LEAVING) return &account->idle_exit;
   if (account->in_idle) return &account->idle;
   return account->in_user ? &account->user : &account->system;
 }
@@ -180,11 +183,18 @@ int BPF_PROG(leave_softirq) {
   return 0;
 }
 
+// An interrupt ends an idle state. On a kernel that does not trace the states none is known to end.
+static __always_inline void wake(struct Account* account) {
+  if (account->idle_states && account->in_idle >= RESTING) account->in_idle = LEAVING;
+}
+
 static __always_inline void enter_interrupt(__u32 kind) {
   struct Account* account = book_alone();
   if (!account) return;
   account->in_interrupt = kind + 1;
   ++account->interrupt_count[kind];
+  account->interrupted = account->in_idle;
+  wake(account);
 }
 
 static __always_inline void leave_interrupt(void) {
@@ -204,13 +214,35 @@ static __always_inline void leave_interrupt(void) {
     return 0;                         \
   }
 
-// Without the reschedule interrupt: its handler only returns (arch/x86/kernel/smp.c), so the booking
-// would be all that there is to book, once a connection.
 INTERRUPT(irq_handler, 0)
 INTERRUPT(local_timer, 1)
 INTERRUPT(call_function, 2)
 INTERRUPT(call_function_single, 3)
 INTERRUPT(irq_work, 4)
+
+// The handler of the reschedule interrupt only returns (arch/x86/kernel/smp.c): it is not booked
+// as an interrupt, but may end an idle state.
+SEC("tp_btf/reschedule_entry")
+int BPF_PROG(enter_reschedule) {
+  struct Account* account = this_account();
+  if (!account || account->in_idle < RESTING) return 0;
+  book_alone();
+  wake(account);
+  return 0;
+}
+
+SEC("tp_btf/cpu_idle")
+int BPF_PROG(change_idle_state, __u32 state) {
+  struct Account* account = book();
+  if (!account || !account->in_idle) return 0;
+  if (state != IDLE_EXIT) {
+    account->in_idle = RESTING;
+    ++account->idle_states;
+  } else if (account->in_idle != SAMPLED) {
+    account->in_idle = LEAVING;
+  }
+  return 0;
+}
 
 #endif
 
@@ -220,7 +252,7 @@ int BPF_PROG(switch_task, _Bool preempt, struct task_struct* from, struct task_s
   if (!account) return 0;
   ++account->switches;
   if (!account->in_idle) settle(account, from);
-  account->in_idle = !to->pid;
+  account->in_idle = to->pid ? 0 : account->idle_states ? ENTERING : RESTING;
 #ifdef TRACE_SYSCALLS
   if (from->pid) {
     __u32* in_user = bpf_task_storage_get(&modes, from, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);

@@ -13,6 +13,11 @@
 #define INTERRUPTS 5
 #define RECENT 8  // a power of two
 
+// What the idle task does. It is entering an idle state from the switch to it on. In the state it
+// is resting, until an interrupt or the state's end; from then on it is leaving, until the switch
+// away or the next state. One that the sampling clock woke is still resting by this account.
+enum { ENTERING = 1, RESTING, LEAVING, SAMPLED };
+
 // Laid out as `Task` and, of the slots, `Slot` in cpu_account.py.
 struct Task {
   __u64 user;
@@ -35,6 +40,9 @@ struct Account {
   __u64 since;
   __u64 until;
   __u64 idle;
+  __u64 idle_entry;
+  __u64 idle_exit;
+  __u64 idle_states;  // how often one was entered
   __u64 user;
   __u64 system;
   __u64 softirq[SOFTIRQS];
@@ -47,7 +55,8 @@ struct Account {
   __u32 in_softirq;  // vector + 1; 0 for none
   __u32 in_interrupt;
   __u32 in_user;
-  __u32 in_idle;
+  __u32 in_idle;      // 0 for another task
+  __u32 interrupted;  // what `in_idle` was when the interrupt came that runs
   struct Recent recent;
 };
 

@@ -2,9 +2,9 @@
 
 /proc/stat on kernels of CONFIG_TICK_CPU_ACCOUNTING asks at each tick (4 ms at 250 Hz) what is
 running; softirqs last microseconds, so its softirq column is a guess. Here a BPF program books
-every interval between two of: softirq, interrupt, task switch. Sums close to wall time by
-construction, and readings are exact at the edges of a window, because reading makes
-each CPU book up to that moment.
+every interval between two of: softirq, interrupt, task switch, idle state. Sums close to wall time
+by construction, and readings are exact at the edges of a window, because reading makes each CPU
+book up to that moment.
 
 Why libbpf and not bpftrace: bpftrace 0.17 needs tracefs mounted, prints from a process of its own
 that can die, knows a running softirq or task only after it ended, and slowed wrk -> nginx by
@@ -52,11 +52,14 @@ INTERRUPTS = (
     "call_function_single",
     "irq_work",
 )
+IDLE_TASK = ("idle entry", "idle exit")
+IDLE_WITHOUT_STATE_NS = 100_000_000  # longer: this kernel does not trace idle states
+ENTERING = 1  # of `in_idle` of cpu_account.bpf.h
 MAX_TASKS = 16384
 RECENT = 8
 NANOSECOND = 1e-9
 
-TRACEPOINTS = "tracepoints irq:*, irq_vectors:*, sched:sched_switch"
+TRACEPOINTS = "tracepoints irq:*, irq_vectors:*, sched:sched_switch, power:cpu_idle"
 CPU_TIME = Metric("cpu.exact_time", "s", Kind.COUNTER, TRACEPOINTS)
 SOFTIRQ_TIME = Metric("softirq.time", "s", Kind.COUNTER, "tracepoints irq:softirq_entry, _exit")
 SOFTIRQ_COUNT = Metric("softirq.count", "1", Kind.COUNTER, "tracepoint irq:softirq_entry")
@@ -128,6 +131,9 @@ class Account(ctypes.Structure):
         ("since", ctypes.c_uint64),
         ("until", ctypes.c_uint64),
         ("idle", ctypes.c_uint64),
+        ("idle_entry", ctypes.c_uint64),
+        ("idle_exit", ctypes.c_uint64),
+        ("idle_states", ctypes.c_uint64),
         ("user", ctypes.c_uint64),
         ("system", ctypes.c_uint64),
         ("softirq", ctypes.c_uint64 * len(SOFTIRQS)),
@@ -136,7 +142,7 @@ class Account(ctypes.Structure):
         ("interrupt_count", ctypes.c_uint64 * len(INTERRUPTS)),
         ("settled", ctypes.c_uint64 * 2),
         ("switches", ctypes.c_uint64),
-        ("state", ctypes.c_uint32 * 4),
+        ("state", ctypes.c_uint32 * 5),
         ("recent", Slot * RECENT),
     ]
 
@@ -206,12 +212,15 @@ class CpuAccount(Collector):
         """Per CPU: time by kind, softirqs and interrupts by vector; time of every task."""
         accounts = _up_to_now(self._running())
         samples = self._read_tasks()
+        idle = sum(accounts[cpu].idle for cpu in online_cpus())
+        states = sum(accounts[cpu].idle_states for cpu in online_cpus())
+        tells_idle = states > 0 or idle < IDLE_WITHOUT_STATE_NS
         for cpu in online_cpus():
             account = accounts[cpu]
             until = account.until * NANOSECOND
             samples.append(SWITCHES.sample(until, account.switches, cpu=str(cpu)))
             if self._detail is not Detail.TASKS:
-                samples += self._read_kinds(cpu, account, until)
+                samples += self._read_kinds(cpu, account, until, tells_idle)
         if self._detail is Detail.TASKS:
             samples += [metric.unknown(time.monotonic(), NOT_BOOKED) for metric in OF_KINDS]
         return samples
@@ -223,9 +232,13 @@ class CpuAccount(Collector):
                 programs.close()
         self._programs = self._dividing = None
 
-    def _read_kinds(self, cpu: int, account: Account, until: float) -> list[Sample]:
+    def _read_kinds(
+        self, cpu: int, account: Account, until: float, tells_idle: bool
+    ) -> list[Sample]:
+        entry_and_exit = account.idle_entry, account.idle_exit
         kinds = {
             "idle": account.idle,
+            **(dict(zip(IDLE_TASK, entry_and_exit, strict=True)) if tells_idle else {}),
             "softirq": sum(account.softirq),
             "irq": sum(account.interrupt),
             **self._by_mode(account),

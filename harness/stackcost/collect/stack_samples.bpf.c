@@ -16,6 +16,7 @@ struct StackKey {
   __u32 cpu;
   __u32 process;
   __u32 softirq;  // vector + 1; 0 in a task
+  __u32 idle;     // ENTERING or LEAVING an idle state; 0 in another task
   __u32 user;
   char command[16];
 };
@@ -48,7 +49,12 @@ int sample_stack(void* context) {
   struct StackKey* key = bpf_map_lookup_elem(&scratch, &first);
   if (!account || !key) return 0;
   key->softirq = account->in_softirq;
-  if (account->in_idle && !key->softirq) return 0;
+  key->idle = key->softirq ? 0 : account->in_idle;
+  // A core that rested before this clock's own interrupt came rests on.
+  if (key->idle && (account->interrupted == RESTING || account->interrupted == SAMPLED)) {
+    account->in_idle = SAMPLED;
+    return 0;
+  }
   __builtin_memset(key->addresses, 0, sizeof key->addresses);
   key->user = bpf_get_stack(context, key->addresses, sizeof key->addresses, 0) <= 0;
   if (key->user) {

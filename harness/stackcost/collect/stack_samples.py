@@ -24,7 +24,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from stackcost.collect.bpf import BpfObject
-from stackcost.collect.cpu_account import SOFTIRQS, CpuAccount
+from stackcost.collect.cpu_account import ENTERING, IDLE_TASK, SOFTIRQS, CpuAccount
 from stackcost.collect.perf_event import CPU_CLOCK, SET_BPF, SET_PERIOD, SOFTWARE, open_event
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.sample import Kind, Metric, Sample
@@ -55,6 +55,7 @@ class StackKey(ctypes.Structure):
         ("cpu", ctypes.c_uint32),
         ("process", ctypes.c_uint32),
         ("softirq", ctypes.c_uint32),
+        ("idle", ctypes.c_uint32),
         ("user", ctypes.c_uint32),
         ("command", ctypes.c_char * 16),
     ]
@@ -65,8 +66,9 @@ class StackSamples(Collector):
 
     `account`: the exact account that runs, which says what each CPU is doing. `cpus`: the server's
     cores. A stack is the label "stack": functions from the outermost to the innermost, with ";"
-    between them. "kind": "user", "system" (a task in the kernel), or the softirq's vector. In user
-    mode a stack is the file and the function. Idle cores are not sampled.
+    between them. "kind": "user", "system" (a task in the kernel), "idle entry", "idle exit", or the
+    softirq's vector. In user mode a stack is the file and the function. A core in an idle state is
+    not sampled.
     """
 
     name = "stack samples"
@@ -139,7 +141,10 @@ class StackSamples(Collector):
                 fcntl.ioctl(clock, SET_PERIOD, struct.pack("Q", period[cpu]))
 
     def _labels(self, key: StackKey) -> tuple[tuple[str, str], ...]:
-        kind = "user" if key.user else SOFTIRQS[key.softirq - 1] if key.softirq else "system"
+        if key.idle:
+            kind = IDLE_TASK[key.idle != ENTERING]
+        else:
+            kind = "user" if key.user else SOFTIRQS[key.softirq - 1] if key.softirq else "system"
         if key.user:
             stack = self._of_program(key.process, key.addresses[0])
         else:

@@ -42,8 +42,9 @@ COSTS = {
         "of the processes and poll threads of the server behind a device, which is in the device's "
         "sum if they share its cores (dut.server_on: device). "
         '"beside '
-        'polling": the kernel\'s time on the cores of a polling peer. "generator": time of the '
-        "generator, which is not part of a server's cost",
+        'polling": the kernel\'s time on the cores of a polling peer. "idle task": its time on the '
+        'server\'s cores to enter idle states and to leave them. "generator": time of the '
+        "generator. None of these three is in the sum",
     ),
     "kind": Column("", "kind of time, softirq vector, or command of the thread"),
     "round": _ROUND,

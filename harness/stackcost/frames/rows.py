@@ -18,6 +18,7 @@ PARTS = {
     "thread": "threads",
     "behind": "behind_cpu",
     "beside polling": "beside_polling",
+    "idle task": "idle_task",
     "generator": "generator_cpu",
 }
 

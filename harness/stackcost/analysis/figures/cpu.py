@@ -8,6 +8,7 @@ from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import KindsOf, Loads
 
 OTHER_HOST = "the kernel of the generator's host is not read"
+NO_IDLE_TASK = "this run, or this kernel, does not tell when the idle task was in an idle state"
 SHARED = "clients also ran on these cores"
 
 
@@ -134,6 +135,34 @@ BESIDE_POLLING = Figure[Loads](
     source="tracepoints irq:softirq_*, sched:sched_switch (threads napi/*)",
     of="load",
     compute=_of_server(cpu.kernel_cost_on_polling_cores),
+)
+IDLE_TASK = Figure[Loads](
+    name="idle_task",
+    unit="us",
+    table="costs",
+    definition="time of the idle task on the server's cores per completed connection, outside of "
+    "idle states and without softirq and interrupts, whatever woke the core; not in "
+    "server_cpu_total: a busy core has none, /proc/stat has it as idle, and a polling peer's "
+    "empty polls are in no cost either",
+    source="tracepoints power:cpu_idle, sched:sched_switch, irq:*, irq_vectors:*",
+    of="load",
+    kinds={
+        "idle entry": (
+            "from the switch to the idle task until it enters an idle state",
+            "tracepoints sched:sched_switch, power:cpu_idle",
+        ),
+        "idle exit": (
+            "from the first interrupt in an idle state, or from the state's end if that is first, "
+            "until the switch away from the idle task or until it enters the next state; without "
+            "softirq and interrupts inside, but with the reschedule interrupt",
+            "tracepoints irq:*, irq_vectors:*, power:cpu_idle, sched:sched_switch",
+        ),
+    },
+    compute=lambda loads: loads.by_kind(
+        cpu.idle_task_cost,
+        loads.server_cpus,
+        _shared(loads) or _untimed(loads) or NO_IDLE_TASK,
+    ),
 )
 SOFTIRQ = Figure[Loads](
     name="softirq",

@@ -37,6 +37,7 @@ OF_LOADS: tuple[Figure[Loads], ...] = (
     cpu.SERVER_CPU_TOTAL,
     cpu.BEHIND_CPU,
     cpu.BESIDE_POLLING,
+    cpu.IDLE_TASK,
     cpu.SOFTIRQ,
     cpu.THREADS,
     why.WHY,

@@ -61,9 +61,12 @@ def generator_table(summary: Summary) -> TextTable:
 
 
 def _server_kinds(level: Level) -> str:
-    """Costs by kind; for a polling peer also the kernel's work on its core, not in the total."""
+    """Costs by kind; also those that are not in the total: for a polling peer the kernel's work on
+    its core, for others what the idle task did.
+    """
     text = _kinds(level.kinds("server_cpu"))
-    beside = _kinds(level.kinds("beside_polling"))
+    idle = level.kinds("idle_task")
+    beside = _kinds({**level.kinds("beside_polling"), **(idle if _known(idle) else {})})
     return f"{text} (not included: {beside})" if beside else text
 
 
