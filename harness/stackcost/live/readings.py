@@ -72,7 +72,7 @@ class Readings:
             rate = (value - earlier[1]) / (at - earlier[0])
             if metric == "cpu.exact_time":
                 found.cores.setdefault(labels["cpu"], {})[labels["kind"]] = rate
-                if labels["cpu"] in self._server and labels["kind"] != "idle":
+                if labels["cpu"] in self._server and not labels["kind"].startswith("idle"):
                     busy += rate
             elif (labels["engine"], labels["side"]) == ("generator", "client"):
                 rates[labels["counter"]] = rate
