@@ -12,6 +12,7 @@ from stackcost.analysis.why.division import by_category, division, why_none
 from stackcost.analysis.why.table import FILE, UNMATCHED, table
 from stackcost.contracts.sample import Kind, Sample
 from stackcost.contracts.trial import Trial
+from stackcost.host.symbols import RETURNS
 from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import END, START, counter, load_trial
 
@@ -72,6 +73,23 @@ def test_only_samples_inside_the_window_divide_its_time() -> None:
         trial.samples.append(sample)
     found = division(Readings(trial), [1])
     assert found and "user space, late" not in by_category(found.parts)
+
+
+def test_entry_and_return_of_system_calls_are_of_user_mode_as_the_account_has_them() -> None:
+    """The account divides at the tracepoints, which are inside of both."""
+    around = {
+        ("system", CALL): 30,
+        ("system", f"{CALL};exit_to_user_mode_loop;task_work_run;__fput"): 10,
+        ("user", f"libc.so.6;getppid;{RETURNS}"): 40,
+    }
+    found = division(Readings(sampled(load_trial(), KNOWN | around)), [1])
+    assert found
+    own = {name: part.us for name, part in by_category(found.parts).items()}
+    # 100 of 180 samples of 10 us in user mode are the program's.
+    assert own["system-call entry and exit"] == pytest.approx(10 * 70 / 180)
+    assert own["VFS and sendfile"] == pytest.approx(10 * 10 / 180)
+    assert own["user space, libc.so.6"] == pytest.approx(10 * 40 / 180)
+    assert own["copying and checksums"] == pytest.approx(30)
 
 
 def test_other_programs_do_not_divide_the_servers_time() -> None:
@@ -154,6 +172,8 @@ def test_interrupts_are_told_by_their_vectors_and_the_clocks_own_are_the_measure
         (f"{RECEIVES};ip_rcv;nf_hook_slow;nft_do_chain", "netfilter and connection tracking"),
         (f"{SENDS};tcp_gso_segment;skb_segment", "segmentation and coalescing (GSO, GRO)"),
         (f"{SENDS};__alloc_skb;kmem_cache_alloc_node_noprof", "skb and page allocation"),
+        (f"{RECEIVES};ip_rcv;nft_do_chain;memcpy", "netfilter and connection tracking"),
+        (f"{SENDS};skb_copy_bits;memcpy", "copying and checksums"),
         (f"{SENDS};tls_sw_sendmsg;gcmaes_encrypt", "encryption in the kernel (kTLS)"),
     ],
 )

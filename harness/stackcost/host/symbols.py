@@ -2,6 +2,7 @@
 
 import bisect
 import functools
+import platform
 import struct
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ FUNCTION = 2  # STT_FUNC, elf.h
 SYMBOL_TABLES = (2, 11)  # SHT_SYMTAB, SHT_DYNSYM
 LOADED = 1  # PT_LOAD
 UNNAMED = "[unknown]"
+RETURNS = "[return of a system call]"
+CALLS = {"x86_64": b"\x0f\x05", "aarch64": b"\x01\0\0\xd4"}  # SYSCALL; SVC #0
 
 
 class Names(NamedTuple):
@@ -76,13 +79,30 @@ def mapped_files(process: int) -> list[Mapped]:
 
 
 def program_function(process: int, mapped: Mapped, address: int) -> str:
-    """The function at an address of a process, or `UNNAMED`: many files have no symbols left."""
-    names, segments = _file_names(f"/proc/{process}/root", mapped.path)
+    """The function at an address of a process, or `UNNAMED`: many files have no symbols left.
+
+    Behind it stands `RETURNS` where a system call returns to: interrupts were off until there.
+    """
+    root = f"/proc/{process}/root"
+    returns = f";{RETURNS}" if returns_here(root, mapped, address) else ""
+    names, segments = _file_names(root, mapped.path)
     offset = address - mapped.start + mapped.offset
     for begins, size, memory in segments:
         if begins <= offset < begins + size:
-            return names.at(offset - begins + memory) or UNNAMED
-    return UNNAMED
+            return (names.at(offset - begins + memory) or UNNAMED) + returns
+    return UNNAMED + returns
+
+
+@functools.lru_cache(maxsize=4096)
+def returns_here(root: str, mapped: Mapped, address: int) -> bool:
+    """Whether an address of a process is where a system call returns to."""
+    call = CALLS.get(platform.machine(), b"")
+    try:
+        with Path(root + mapped.path).open("rb") as file:
+            file.seek(max(address - mapped.start + mapped.offset - len(call), 0))
+            return bool(call) and file.read(len(call)) == call
+    except OSError:
+        return False
 
 
 @functools.lru_cache(maxsize=64)

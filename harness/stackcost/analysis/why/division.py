@@ -9,6 +9,7 @@ A share p of n samples has a standard error of sqrt(p (1 - p) / n), as of draws 
 distribution; that of a rare category is not below one sample's.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection
 from math import sqrt
@@ -21,12 +22,17 @@ from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import UNMATCHED_LIMIT
 from stackcost.analysis.why.table import UNMATCHED, USER, table
 from stackcost.contracts.sample import Sample
+from stackcost.host.symbols import RETURNS
 
 MEASURING, TIMERS = "the measurement itself", "timers"
 WAKING, DEVICE = "scheduling and waking", "entry of interrupts and softirqs"
 OF_VECTORS = {"local_timer": TIMERS, "device": DEVICE}  # others wake a core
 INTERRUPT, NOT_SAMPLED = "interrupt {}", "not sampled"
 OF_PEERS = ("stack", "busy")  # not divided: empty polls run in the same functions
+IN_KERNEL = re.compile(f"asm_|entry_|.*;{re.escape(RETURNS)}$")
+BESIDE_CALLS = re.compile(
+    "asm_.*|entry_SYSCALL[^;]*(;do_syscall_64(;(syscall_enter_from|(syscall_)?exit_to)_user_.*)?)?"
+)
 NAMED = 10  # functions of no category that are named
 
 
@@ -114,7 +120,8 @@ def stacks(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> lis
     """What the server's side was found in, on its cores, in a phase; idle polling too.
 
     A task that was interrupted in user mode by an exception or by a reschedule interrupt was in
-    user mode by the words of the exact account.
+    user mode by the words of the exact account. So was one that entered or left a system call:
+    the account divides where the kernel's tracepoints of system calls are.
     """
     window = seen.phases.get(phase)
     if window is None:
@@ -127,7 +134,7 @@ def stacks(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> lis
         count = _last(series, window.end) - _last(series, window.start)
         if count > 0:
             kind, stack = labels["kind"], labels["stack"]
-            if kind == "system" and stack.startswith("asm_"):
+            if kind == "system" and BESIDE_CALLS.fullmatch(stack):
                 kind = "user"
             found.append(Stack(kind, labels["process"], labels["command"], stack, count))
     return found
@@ -228,7 +235,7 @@ def _is_of(each: Stack, kind: str, own: Collection[str], threads: tuple[str, ...
 
 def _about(each: Stack) -> tuple[str, str, bool]:
     """Category, behalf, and whether interrupts were off before."""
-    if each.kind == "user" and not each.stack.startswith("asm_"):
+    if each.kind == "user" and not IN_KERNEL.match(each.stack):
         return _of_file(each.stack.partition(";")[0]), USER, False
     found = table().find(each.stack)
     softirq = each.kind not in ("user", "system")
