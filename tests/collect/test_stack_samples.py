@@ -1,18 +1,26 @@
 """Samples of stacks against loads of known kinds, and the clock's own cost."""
 
 import os
+import signal
 import time
 from collections import Counter
 from collections.abc import Sequence
+from math import hypot, sqrt
+from typing import NamedTuple
 
 import pytest
 
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.why.division import stacks
 from stackcost.analysis.why.table import table
 from stackcost.collect import stack_samples
 from stackcost.collect.cpu_account import CpuAccount
 from stackcost.collect.sampler import Sampler
 from stackcost.collect.stack_samples import StackSamples
+from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.sample import Sample
+from stackcost.contracts.trial import Trial
+from stackcost.contracts.window import Window
 from stackcost.host.cores import online_cpus
 from tests.collect.load import BURN, CALL, SEND, finish, start
 
@@ -32,7 +40,38 @@ to, sender = socket.socketpair()
 message = bytes(100_000)
 while time.process_time() < 1: sender.send(message); to.recv(100_000, socket.MSG_WAITALL)
 """
-COPYING = "copying and checksums"
+# Wakes 400 watchers while it holds a lock with interrupts off (fs/eventfd.c, eventfd_write).
+WAKE = """
+import os, select, time
+event = os.eventfd(0)
+watching = [select.epoll() for _ in range(400)]
+for each in watching: each.register(event, select.EPOLLIN)
+while time.process_time() < 0.5: os.eventfd_write(event, 1)
+"""
+# A response over loopback; what is received is dropped and not copied.
+RESPOND = """
+import socket
+listener = socket.create_server(("127.0.0.1", 0))
+client = socket.create_connection(listener.getsockname())
+server, _ = listener.accept()
+server.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 200_000)
+client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 200_000)
+response = bytes({size})
+for _ in range({times}):
+    server.sendall(response)
+    left = {size}
+    while left: left -= len(client.recv(left, socket.MSG_TRUNC))
+"""
+RESPONSES = 150_000
+COPYING, ENTRY = "copying and checksums", "system-call entry and exit"
+MEMORY = (COPYING, "skb and page allocation")
+
+
+class Share(NamedTuple):
+    """Microseconds of a category, and their standard error by the number of samples."""
+
+    us: float
+    error: float
 
 
 def sampled(program: str) -> tuple[list[Sample], float]:
@@ -51,6 +90,26 @@ def sampled(program: str) -> tuple[list[Sample], float]:
             if sample.metric == "stack.samples" and sample.labels["process"] == str(process.pid)
         }
     return list(last.values()), seconds
+
+
+def test_a_stack_of_an_earlier_trial_is_none_of_a_later_one() -> None:
+    """Counts grow over all trials of a session, and many stacks are not seen in each reading."""
+    account = CpuAccount()
+    with Sampler([account, StackSamples(account, [CPU])], interval_s=10) as sampler:
+        stop = "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)\n"
+        process = start(f"{BURN.format(seconds=0.5)}{stop}{BURN.format(seconds=0.7)}", CPU)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+        for _ in range(2):  # it is not seen in the last one
+            sampler.read_now()
+        mark, start_s = len(sampler.samples), time.monotonic()
+        os.kill(process.pid, signal.SIGCONT)
+        finish(process)
+        sampler.read_now()
+        window = {"sustain": Window(start_s, time.monotonic())}
+        trial = Trial("made", 1, 1, ConstantLoad(offered_cps=1), 0, phases=window)
+        trial.samples = sampler.samples[mark:]
+    own = [each for each in stacks(Readings(trial), [CPU]) if each.process == str(process.pid)]
+    assert 50 < sum(each.times for each in own) < 150  # of 100; the first part had 250
 
 
 def by_kind(samples: Sequence[Sample]) -> Counter[str]:
@@ -79,13 +138,51 @@ def test_a_stack_of_the_kernel_goes_from_the_system_call_to_what_it_does() -> No
 
 def test_calls_that_do_nothing_are_system_call_entry_and_copies_are_copies() -> None:
     """A call of getppid(2) is hardly more than entry and exit; a large write is copying."""
-    for program, category in ((GETPPID, "system-call entry and exit"), (COPY, COPYING)):
+    for program, category in ((GETPPID, ENTRY), (COPY, COPYING)):
         samples, _ = sampled(program)
-        found = Counter[str]()
+        found, returns = Counter[str](), 0
         for sample in samples:
+            told = table().find(sample.labels["stack"])
             if sample.labels["kind"] == "system":
-                found[table().find(sample.labels["stack"]).category] += int(sample.value or 0)
+                found[told.category] += int(sample.value or 0)
+            elif told.category == ENTRY:
+                assert told.interrupts_off
+                returns += int(sample.value or 0)
         assert found.most_common(1)[0][0] == category, found
+        assert category != ENTRY or returns > 10, "interrupts are off until a call returns"
+
+
+def test_work_with_interrupts_off_is_in_the_band_of_its_caller() -> None:
+    samples, _ = sampled(WAKE)
+    off = Counter[str]()
+    for sample in samples:
+        told = table().find(sample.labels["stack"])
+        if told.interrupts_off and sample.labels["kind"] == "system":
+            off[told.category] += int(sample.value or 0)
+    assert off["sockets and epoll"] > 0.8 * sum(by_kind(samples).values())
+
+
+def response(size: int) -> dict[str, Share]:
+    """Microseconds of a response by category, with their standard errors."""
+    samples, seconds = sampled(RESPOND.format(size=size, times=RESPONSES))
+    us, whole = seconds / RESPONSES * 1e6, sum(by_kind(samples).values())
+    found = Counter[str]()
+    for sample in samples:
+        if sample.labels["kind"] != "user":
+            found[table().find(sample.labels["stack"]).category] += int(sample.value or 0)
+    return {
+        name: Share(us * times / whole, us * sqrt(times * (1 - times / whole)) / whole)
+        for name, times in found.items()
+    }
+
+
+def test_a_longer_response_adds_copying_and_allocation_and_nothing_to_netfilter() -> None:
+    short, long = response(32_768), response(65_536)
+    none = Share(0.0, 0.0)
+    more = sum(long.get(name, none).us - short.get(name, none).us for name in MEMORY)
+    error = hypot(*(side.get(name, none).error for side in (short, long) for name in MEMORY))
+    assert more > 2 * error, (more, error)
+    assert "netfilter and connection tracking" not in short | long
 
 
 def test_what_a_softirq_does_is_under_its_vector() -> None:

@@ -22,6 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
+from typing import TypeAlias
 
 from stackcost.collect.bpf import BpfObject
 from stackcost.collect.cpu_account import ENTERING, IDLE_TASK, SOFTIRQS, CpuAccount
@@ -45,6 +46,7 @@ FRAMES = 64
 STACKS_PER_CORE = 4096  # between two readings; a second has 500 samples
 PERIOD_NS = (1_500_000, 2_500_000)
 DRAWN_EACH_S = 0.2
+Labels: TypeAlias = tuple[tuple[str, str], ...]
 
 
 class StackKey(ctypes.Structure):
@@ -83,7 +85,9 @@ class StackSamples(Collector):
         self._due = dict.fromkeys(cpus, 0.0)
         self._ended = threading.Event()
         self._drawing = threading.Thread(target=self._draw_periods, name="periods", daemon=True)
-        self._counts = Counter[tuple[tuple[str, str], ...]]()
+        self._counts = Counter[Labels]()
+        self._seen: set[Labels] = set()  # by the last reading
+        self._last_read = 0.0
         self._kernel = Names([], [], [])
         self._mapped: dict[int, list[Mapped]] = {}
         self._named: dict[bytes, str] = {}  # stacks of the kernel: the same come again and again
@@ -100,23 +104,32 @@ class StackSamples(Collector):
         for cpu in self._cpus:
             self._clocks[cpu] = open_event(SOFTWARE, CPU_CLOCK, cpu, period=max(PERIOD_NS))
             fcntl.ioctl(self._clocks[cpu], SET_BPF, program)
+        self._last_read = time.monotonic()
         self._drawing.start()
 
     def read(self) -> list[Sample]:
-        """The counts so far of the stacks that were seen since the last reading."""
+        """The counts so far of the stacks that were seen since the last reading.
+
+        Of a stack that was not seen before that, also the count as of the last reading: it may be
+        of an earlier trial.
+        """
         assert self._programs is not None
         found = self._programs.take_hash("stacks", StackKey, ctypes.c_uint64, self._most)
-        now, seen = time.monotonic(), set()
+        now, new = time.monotonic(), Counter[Labels]()
         for key, count in found:
-            labels = self._labels(key)
-            self._counts[labels] += count
-            seen.add(labels)
+            new[self._labels(key)] += count
         lost = sum(self._programs.read_per_cpu("lost", ctypes.c_uint64))
-        return [
+        samples = [
             LOST.sample(now, lost),
             *(FIRED.sample(now, due, cpu=str(cpu)) for cpu, due in self._due.items()),
-            *(STACKS.sample(now, self._counts[labels], **dict(labels)) for labels in seen),
+            *self._samples(self._last_read, new.keys() - self._seen),
         ]
+        self._counts += new
+        self._seen, self._last_read = set(new), now
+        return samples + self._samples(now, self._seen)
+
+    def _samples(self, at: float, of: Collection[Labels]) -> list[Sample]:
+        return [STACKS.sample(at, self._counts[labels], **dict(labels)) for labels in of]
 
     def stop(self) -> None:
         """Stop the clocks and unload."""
@@ -140,7 +153,7 @@ class StackSamples(Collector):
                 since[cpu], period[cpu] = now, random.randint(*PERIOD_NS)
                 fcntl.ioctl(clock, SET_PERIOD, struct.pack("Q", period[cpu]))
 
-    def _labels(self, key: StackKey) -> tuple[tuple[str, str], ...]:
+    def _labels(self, key: StackKey) -> Labels:
         if key.idle:
             kind = IDLE_TASK[key.idle != ENTERING]
         else:
