@@ -79,29 +79,35 @@ def test_a_difference_that_the_samples_leave_open_is_not_ranked() -> None:
     assert told["TCP"][1:] == ("18.2", "20", "none seen")
 
 
-def test_two_sides_of_one_system_differ_no_more_often_than_their_errors_say() -> None:
+@pytest.mark.parametrize(("rounds", "noise"), [(1, 0.0), (2, 0.05)])
+def test_two_sides_of_one_system_differ_no_more_often_than_their_errors_say(
+    rounds: int, noise: float
+) -> None:
+    """Each round has a speed of its own, and each trial some noise beyond that of its samples."""
     random, seen, tries = numpy.random.default_rng(1), 0, 40
     functions = ("_copy_from_iter", "kfree", "tcp_write_xmit", "ip_output", "veth_xmit")
     for _ in range(tries):
-        sides = [
-            sampled(
-                load_trial(name, number, 1),
-                {
-                    ("user", "nginx;ngx_http_handler"): 50,
-                    ("NET_RX", f"{RECEIVES};process_backlog;tcp_v4_rcv"): 50,
-                    **{
-                        ("system", f"{CALL};__x64_sys_sendto;{function}"): int(times)
-                        for function, times in zip(functions, drawn, strict=True)
-                    },
-                },
-            )
-            for number, name in enumerate(CONTEXT.servers, 1)
-            for drawn in [random.multinomial(400, (0.3, 0.3, 0.2, 0.1, 0.1))]
-        ]
+        sides: list[Trial] = []
+        for number in range(1, rounds + 1):
+            speed = random.uniform(0.8, 1.2)
+            for name in CONTEXT.servers:
+                slowed = speed * (1 + noise * random.normal())
+                costs = {"user": 10 * slowed, "system": 40 * slowed, "softirq": 49 * slowed}
+                drawn = random.multinomial(random.poisson(400), (0.3, 0.3, 0.2, 0.1, 0.1))
+                found = {
+                    ("system", f"{CALL};__x64_sys_sendto;{function}"): int(times)
+                    for function, times in zip(functions, drawn, strict=True)
+                }
+                found["user", "nginx;ngx_http_handler"] = 50
+                found["NET_RX", f"{RECEIVES};process_backlog;tcp_v4_rcv"] = 50
+                trial = load_trial(name, len(sides) + 1, number, 1000, {**costs, "irq": 1})
+                sides.append(sampled(trial, found))
         above, below = (server.levels[0] for server in summarise(sides, CONTEXT).servers)
-        seen += sum(each.is_known for each in differences(above, below))
-    # 5 % of 200 are 10, with a deviation of 3.
-    assert seen <= 20
+        every = differences(above, below)
+        # Of one round its speed is not known.
+        seen += sum(each.is_known for each in every if rounds > 1 or each.error)
+    # 5 % of 240 are 12, with a deviation of 3.4.
+    assert seen <= 22
 
 
 def test_the_table_has_each_system_and_their_difference(made: Summary) -> None:

@@ -1,7 +1,8 @@
 """What the cost is made of: the sentence under a factor, and the categories of each system."""
 
 from collections.abc import Iterator
-from math import sqrt
+from math import hypot, sqrt
+from statistics import NormalDist, stdev
 from typing import NamedTuple
 
 from stackcost.analysis.spread import Spread, combined
@@ -12,7 +13,7 @@ from stackcost.report.words import number, pair, with_range
 
 SHOWN = 10  # categories of each system and of each difference
 NAMED = 4  # categories in a sentence
-SURE = 1.96  # standard errors: a difference below that is not ranked
+SURE = 0.975  # of a one-sided interval: a difference that a 95 % one leaves open is not ranked
 
 
 class Difference(NamedTuple):
@@ -24,11 +25,19 @@ class Difference(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether it is larger than what its samples and its rounds leave open."""
-        if self.more.median is None or self.more.minimum is None or self.more.maximum is None:
+        """Whether it is larger than what its samples and its rounds leave open.
+
+        What rounds leave open is that of a mean of few values (Student's t). Of one round only its
+        samples are known.
+        """
+        from scipy.special import stdtrit  # takes a while, which most commands do not need
+
+        if self.more.median is None:
             return False
-        one_sign = self.more.minimum > 0 or self.more.maximum < 0
-        return one_sign and abs(self.more.median) > SURE * self.error
+        by_samples, by_rounds = NormalDist().inv_cdf(SURE) * self.error, 0.0
+        if (rounds := len(self.more.values)) > 1:
+            by_rounds = float(stdtrit(rounds - 1, SURE)) * stdev(self.more.values) / sqrt(rounds)
+        return abs(self.more.median) > hypot(by_samples, by_rounds)
 
 
 def why_sentences(summary: Summary) -> list[str]:
