@@ -40,15 +40,20 @@ def options() -> dict[str, str] | None:
 
     None when the kernel's configuration is neither in /proc/config.gz nor in /boot.
     """
+    found = configuration()
+    return None if found is None else {name: found.get(name, "n") for name in OPTIONS}
+
+
+def configuration() -> dict[str, str] | None:
+    """All set options by name without CONFIG_; None as in `options`."""
     text = _configuration()
     if text is None:
         return None
-    set_options = dict(
+    return dict(
         line.removeprefix("CONFIG_").split("=", 1)
         for line in text.splitlines()
         if line.startswith("CONFIG_")
     )
-    return {name: set_options.get(name, "n") for name in OPTIONS}
 
 
 def accounting_mode() -> str:

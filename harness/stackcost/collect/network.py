@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from stackcost.collect.namespace_files import NamespaceFiles
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.host.kernel_tables import counter_table, interfaces, sockstat
 
 NET = "/proc/thread-self/net"
 FILES = {
@@ -36,17 +37,6 @@ IP6_LOSSES = ("InTooBigErrors", "InNoRoutes", *IP_LOSSES)
 UNREACHABLE = "OutDestUnreachs"  # of Icmp and Icmp6: what was answered with that, and dropped
 COMPLETE = 0x2  # ATF_COM of the kernel's include/uapi/linux/if_arp.h
 CONSTANTS = ("RtoAlgorithm", "RtoMin", "RtoMax", "MaxConn")  # of table Tcp, not counters
-
-
-def sockstat(text: str) -> dict[tuple[str, str], int]:
-    """The values of a /proc/net/sockstat by protocol and state, such as ("TCP", "inuse")."""
-    found = {}
-    for line in text.splitlines():
-        protocol, rest = line.split(":")
-        words = rest.split()
-        for state, value in zip(words[::2], map(int, words[1::2]), strict=True):
-            found[protocol, state] = value
-    return found
 
 
 class Network(Collector):
@@ -129,19 +119,14 @@ class Network(Collector):
                 )
 
     def _table(self, file: str, table: str) -> dict[str, int]:
-        """Values by name of one table, which is a row of names and a row of values."""
-        rows = self._files.text(file).splitlines()
-        names, values = (row.split()[1:] for row in rows if row.startswith(f"{table}:"))
-        return dict(zip(names, map(int, values), strict=True))
+        return counter_table(self._files.text(file), table)
 
     def _interfaces(self, now: float) -> Iterator[Sample]:
-        for line in self._files.text("dev").splitlines()[2:]:
-            interface, rest = line.split(":")
-            columns = [int(column) for column in rest.split()]
+        for interface, columns in interfaces(self._files.text("dev")).items():
             for direction, first in (("receive", 0), ("send", 8)):
                 labels = {
                     **self._labels,
-                    "interface": interface.strip(),
+                    "interface": interface,
                     "direction": direction,
                 }
                 for metric, column in zip((BYTES, PACKETS, ERRORS, DROPS), range(4), strict=True):

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import psutil
 
-from stackcost.collect.network import sockstat
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.roles import POLL_ROLE
 from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.host.kernel_tables import sockstat
 
 RESIDENT = Metric("process.rss", "B", Kind.GAUGE, "/proc/PID/statm resident")
 PROPORTIONAL = Metric("process.pss", "B", Kind.GAUGE, "/proc/PID/smaps_rollup Pss")

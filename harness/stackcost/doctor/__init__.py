@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from stackcost.collect.kernel import configuration
 from stackcost.doctor import kernel, machine, programs
 from stackcost.doctor.check import HostCheck, State
 
@@ -12,7 +13,7 @@ COLOURS = {State.OK: "green", State.LIMITED: "yellow", State.MISSING: "red"}
 
 def checks() -> list[HostCheck]:
     """Run all checks. It takes a few seconds and changes nothing."""
-    config = kernel.kernel_config()
+    config = configuration() or {}
     return [
         kernel.check_root(),
         kernel.check_version(),

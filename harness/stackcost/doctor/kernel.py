@@ -1,7 +1,5 @@
 """Checks of the kernel. Where possible, a check tries the feature and then undoes that."""
 
-import contextlib
-import gzip
 import os
 import platform
 import socket
@@ -14,17 +12,6 @@ from stackcost.doctor.check import HostCheck, State
 
 AF_XDP = 44  # include/linux/socket.h; Python has no name for it
 ROOT = "run it as root: sudo stackcost doctor"
-
-
-def kernel_config() -> dict[str, str]:
-    """The kernel's build options by name without CONFIG_; empty if they cannot be read."""
-    text = ""
-    with contextlib.suppress(OSError):
-        text = Path(f"/boot/config-{platform.release()}").read_text()
-    with contextlib.suppress(OSError):
-        text = gzip.decompress(Path("/proc/config.gz").read_bytes()).decode()
-    pairs = (line.partition("=") for line in text.splitlines() if line.startswith("CONFIG_"))
-    return {name.removeprefix("CONFIG_"): value for name, _, value in pairs}
 
 
 def check_root() -> HostCheck:

@@ -15,9 +15,9 @@ from contextlib import contextmanager
 
 from pyroute2 import IPRoute, netns
 
-from stackcost.collect.network import sockstat
 from stackcost.contracts.errors import StackcostError
 from stackcost.files import IMPORTED_FROM
+from stackcost.host.kernel_tables import sockstat
 from stackcost.host.namespace import execute, run
 from stackcost.host.patience import patient
 from stackcost.host.waiting import wait_until

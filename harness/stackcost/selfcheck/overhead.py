@@ -15,7 +15,6 @@ A comparison of a server with and without collectors would show the noise of the
 cores the cost of a connection varies by 20 % within seconds.
 """
 
-import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -28,6 +27,7 @@ from typing import Any, NamedTuple
 from stackcost.analysis.ceiling.ramp import rising
 from stackcost.bed.local import LocalTestbed
 from stackcost.collect.core_speed import CoreSpeed
+from stackcost.collect.cpu import CpuTime
 from stackcost.collect.cpu_account import (
     INTERRUPT_COUNT,
     SOFTIRQ_COUNT,
@@ -58,7 +58,6 @@ WARM_UP_S = 3.0
 SETTLE_S = 1.0
 PIECE_S = 2.0
 OVERHEAD_TOLERANCE = 0.01
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,8 +271,8 @@ def _cost(nginx: Server, cpu: int) -> float:
 
 def _idle(cpu: int) -> float:
     """Idle seconds of a core since boot; exact, printed in hundredths (fs/proc/stat.c)."""
-    for line in Path("/proc/stat").read_text().splitlines():
-        name, *ticks = line.split()
-        if name == f"cpu{cpu}":
-            return (int(ticks[3]) + int(ticks[4])) / TICKS
-    raise ValueError(f"/proc/stat has no CPU {cpu}")
+    return sum(
+        sample.value or 0.0
+        for sample in CpuTime().read()
+        if sample.labels["cpu"] == str(cpu) and sample.labels["kind"] in ("idle", "iowait")
+    )

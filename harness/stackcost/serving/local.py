@@ -34,6 +34,7 @@ from stackcost.contracts.stack import KERNEL, Stack, When
 from stackcost.contracts.wiring import End, Wiring
 from stackcost.experiment.collectors import collector_class
 from stackcost.host.cores import allowed_cores
+from stackcost.host.kernel_tables import counter_table, interfaces
 from stackcost.host.liveness import check_lives
 from stackcost.host.namespace import execute
 from stackcost.host.open_files import open_files
@@ -221,8 +222,7 @@ class RunningServer:
     def open_connections(self) -> int:
         """TCP connections that the kernel's stack of the server holds open (Tcp CurrEstab)."""
         text = execute(self.wiring.serving, ["cat", "/proc/net/snmp"])
-        names, values = (line.split() for line in text.splitlines() if line.startswith("Tcp:"))
-        return int(values[names.index("CurrEstab")])
+        return counter_table(text, "Tcp")["CurrEstab"]
 
     def end_connections(self, port: int) -> None:
         """Reset all connections of the kernel's stack to this port (INET_DIAG_DESTROY)."""
@@ -381,7 +381,6 @@ def machine_collectors(
 
 
 def _frames(end: End) -> Interface:
-    lines = execute(end.namespace, ["cat", "/proc/net/dev"]).splitlines()
-    (line,) = (line for line in lines if line.strip().startswith(f"{end.interface}:"))
-    columns = line.partition(":")[2].split()
-    return Interface(received=int(columns[1]), sent=int(columns[9]))
+    text = execute(end.namespace, ["cat", "/proc/net/dev"])
+    columns = interfaces(text)[end.interface]
+    return Interface(received=columns[1], sent=columns[9])

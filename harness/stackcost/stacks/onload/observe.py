@@ -13,6 +13,7 @@ import psutil
 
 from stackcost.contracts.counts import Usage
 from stackcost.contracts.errors import StackcostError
+from stackcost.host.kernel_tables import counter_table
 from stackcost.host.namespace import execute, find_program, processes_inside
 from stackcost.host.open_files import targets, tcp_sockets
 from stackcost.stacks.onload.installation import Installation
@@ -185,8 +186,6 @@ def _is_loopback(text: str) -> bool:
 def _kernel_counters(namespace: str) -> dict[str, int]:
     """KERNEL_COUNTERS of the namespace; none where they cannot be read."""
     with contextlib.suppress(ValueError):
-        rows = said(namespace, ["cat", "/proc/net/snmp"]).splitlines()
-        names, values = (row.split() for row in rows if row.startswith("Tcp:"))
-        table = dict(zip(names, values, strict=True))
-        return {name: int(table[name]) for name in KERNEL_COUNTERS}
+        table = counter_table(said(namespace, ["cat", "/proc/net/snmp"]), "Tcp")
+        return {name: table[name] for name in KERNEL_COUNTERS}
     return {}
