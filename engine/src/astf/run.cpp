@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "astf/run_status.h"
 #include "net/address_text.h"
@@ -183,6 +184,10 @@ std::vector<TlsBlock> ProfileRun::tls() const {
       blocks[t].sides[side] = tls_[side][t]->counts();
     }
   return blocks;
+}
+
+std::string ProfileRun::take_tls_keys() {
+  return tls_shared_ == nullptr ? std::string() : std::exchange(tls_shared_->keys, {});
 }
 
 double ProfileRun::rate(double multiplier) const {

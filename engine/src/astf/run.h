@@ -73,6 +73,8 @@ class ProfileRun {
   std::vector<PayloadBlock> payload() const;
   /// What came of TLS, by template; empty where none has it.
   std::vector<TlsBlock> tls() const;
+  /// Takes what was kept of the secrets of connections, as lines; empty unless the options ask.
+  std::string take_tls_keys();
   /// nullptr: no template has TLS.
   tls::Shared* tls_shared() { return tls_shared_.get(); }
   const tls::Shared* tls_shared() const { return tls_shared_.get(); }

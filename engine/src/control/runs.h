@@ -42,6 +42,8 @@ class Run {
   virtual std::vector<PayloadBlock> payload() const = 0;
   /// By template; empty where none has TLS.
   virtual std::vector<TlsBlock> tls() const = 0;
+  /// Takes what was kept of secrets of TLS connections: lines in the format of SSLKEYLOGFILE.
+  virtual std::string take_tls_keys() = 0;
   /// By core: connections of a run started with `samples_flows`, at most one of each side.
   virtual std::vector<std::vector<tcp::Info>> watched_flows() const = 0;
 };

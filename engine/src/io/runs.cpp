@@ -101,6 +101,13 @@ class EngineRun final : public Run {
     for (const auto& own : cores) add(sum, own);
     return sum;
   }
+  std::string take_tls_keys() override {
+    const auto cores =
+        on_parts([](ProfileRun& part, DataCore&, Nanoseconds) { return part.take_tls_keys(); });
+    std::string all;
+    for (const std::string& own : cores) all += own;
+    return all;
+  }
   std::vector<std::vector<tcp::Info>> watched_flows() const override {
     return on_parts([](ProfileRun& part, DataCore& core, Nanoseconds now) {
       return core.watched_flows(part, now);

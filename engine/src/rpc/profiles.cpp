@@ -223,6 +223,16 @@ std::vector<TlsBlock> ProfileTable::tls(const std::string& id) const {
   return slot.running() ? slot.handle->tls() : slot.final_tls;
 }
 
+std::string ProfileTable::take_tls_keys(const std::string& id, size_t most) {
+  ProfileSlot& slot = this->slot(id);
+  if (slot.running()) slot.tls_keys += slot.handle->take_tls_keys();
+  const size_t end =
+      slot.tls_keys.size() <= most ? slot.tls_keys.size() : slot.tls_keys.rfind('\n', most - 1) + 1;
+  std::string taken = slot.tls_keys.substr(0, end);
+  slot.tls_keys.erase(0, end);
+  return taken;
+}
+
 std::vector<PayloadBlock> ProfileTable::payload(const std::string& id) const {
   const ProfileSlot& slot = find(id);
   return slot.running() ? slot.handle->payload() : slot.final_payload;

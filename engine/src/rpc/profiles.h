@@ -146,6 +146,7 @@ struct ProfileSlot {
   std::vector<LatencyBlock> final_latencies;
   std::vector<PayloadBlock> final_payload;
   std::vector<TlsBlock> final_tls;
+  std::string tls_keys;  ///< that nobody has taken yet
   RunStatistics statistics;
   FlowSamples flow_samples;
   bool has_latency = false;  ///< latency streams run along, and end with it
@@ -239,6 +240,8 @@ class ProfileTable {
   std::vector<PayloadBlock> payload(const std::string& id) const;
   /// What came of TLS in its present run, or its last one, by template; empty without it.
   std::vector<TlsBlock> tls(const std::string& id) const;
+  /// Takes whole lines of the key log of its runs, `most` bytes of them.
+  std::string take_tls_keys(const std::string& id, size_t most);
 
  private:
   ProfileSlot& slot(const std::string& id);

@@ -18,6 +18,8 @@ constexpr uint64_t kTextPerTemplate = 2'000;
 constexpr size_t kLongestName = 253;
 constexpr size_t kLongestProtocol = 255;
 constexpr size_t kLongestList = 1'000;
+/// Bytes of the key log in one answer.
+constexpr size_t kMostKeys = size_t{1} << 20;
 /// In the certificate of a server without a name.
 constexpr const char* kUnnamed = "stackcost";
 
@@ -51,6 +53,7 @@ std::shared_ptr<const tls::Options> options_of(const Json& params) {
   options->resumption = params.value("resumption", false);
   options->server_name = text_of(params, "sni", kLongestName);
   options->alpn = text_of(params, "alpn", kLongestProtocol);
+  options->key_log = params.value("key_log", false);
   try {
     options->identity = tls::make_identity(
         certificate_of(params), options->server_name.empty() ? kUnnamed : options->server_name);
@@ -92,6 +95,7 @@ Json side(const TlsCounts& counts) {
           {"received_records", counts.received_records},
           {"lacked_memory", counts.lacked_memory},
           {"cut_segments", counts.cut_segments},
+          {"keys_not_kept", counts.keys_not_kept},
           {"handshake_steps", counts.steps},
           {"handshake_time_us", counts.step_time / kMicrosecond},
           {"waiting", counts.waiting},
@@ -126,11 +130,18 @@ void add_tls_methods(MethodTable& methods, ControlState& state) {
                optional("certificate", string),
                optional("resumption", boolean),
                optional("sni", string),
-               optional("alpn", string)},
+               optional("alpn", string),
+               optional("key_log", boolean)},
               [&state](const Json& params) {
                 set_tls(state, params);
                 return Json::object();
               });
+  methods.add(
+      "stackcost_take_tls_keys", Access::owner, {{"profile_id", string}},
+      [&state](const Json& params) {
+        state.budgets.replies.require(kMostKeys, "keys of TLS");
+        return Json{{"lines", state.profiles.take_tls_keys(params.at("profile_id"), kMostKeys)}};
+      });
   methods.add("stackcost_get_tls", Access::reader, {{"profile_id", string}},
               [&state](const Json& params) { return get_tls(state, params.at("profile_id")); });
 }

@@ -27,6 +27,7 @@ struct TlsCounts {
   uint64_t received_records = 0;
   uint64_t lacked_memory = 0;  ///< segments taken for lost, and records put off: no memory was left
   uint64_t cut_segments = 0;   ///< the port had only their beginning: the rest has to come again
+  uint64_t keys_not_kept = 0;  ///< lines of the key log
   uint64_t waiting = 0;        ///< connections whose next step of the handshake is due, now
   uint64_t most_waiting = 0;   ///< the most at once; of several cores added up
   uint64_t steps = 0;          ///< of handshakes
@@ -48,6 +49,7 @@ struct TlsCounts {
     received_records += other.received_records;
     lacked_memory += other.lacked_memory;
     cut_segments += other.cut_segments;
+    keys_not_kept += other.keys_not_kept;
     waiting += other.waiting;
     most_waiting += other.most_waiting;
     steps += other.steps;

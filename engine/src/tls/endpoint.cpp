@@ -64,6 +64,7 @@ void Endpoint::configure(const Options& options) {
   SSL_CTX* const library = library_.get();
   SSL_CTX_set_app_data(library, this);
   SSL_CTX_set_info_callback(library, on_alert);
+  if (options.key_log) SSL_CTX_set_keylog_callback(library, on_key);
   SSL_CTX_set_mode(library, SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_options(library, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_min_proto_version(
@@ -113,6 +114,16 @@ void Endpoint::on_alert(const SSL* ssl, int where, int value) {
   auto& self = *static_cast<Endpoint*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
   ++((where & SSL_CB_READ) != 0 ? self.counts_.alerts_received
                                 : self.counts_.alerts_sent)[static_cast<size_t>(alert)];
+}
+
+void Endpoint::on_key(const SSL* ssl, const char* line) {
+  auto& self = *static_cast<Endpoint*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
+  std::string& keys = self.shared_.keys;
+  const std::string_view text(line);
+  if (keys.size() + text.size() < Shared::kKeysBudget)
+    keys.append(text).push_back('\n');
+  else
+    ++self.counts_.keys_not_kept;
 }
 
 // 1: the ticket is kept.

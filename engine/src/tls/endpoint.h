@@ -88,6 +88,7 @@ class Endpoint final : public tcp::StreamCoder {
   void finish(Context& context, Flow& flow, Session& session);
 
   static void on_alert(const SSL* ssl, int where, int value);
+  static void on_key(const SSL* ssl, const char* line);
   static int on_ticket(SSL* ssl, SSL_SESSION* ticket);
   static int choose_protocol(SSL* ssl, const unsigned char** chosen, unsigned char* length,
                              const unsigned char* offered, unsigned int offered_length, void* self);

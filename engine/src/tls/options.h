@@ -35,6 +35,7 @@ struct Options {
   bool resumption = false;    ///< by tickets: RFC 8446 section 2.2, RFC 5077
   std::string server_name{};  ///< in the client's SNI; empty: none
   std::string alpn{};         ///< the one protocol that is offered and taken; empty: none
+  bool key_log = false;       ///< secrets of connections are kept, for whoever takes them
   std::shared_ptr<const Identity> identity{};  ///< the server's
 };
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/time.h"
@@ -69,6 +70,7 @@ struct Shared {
   static constexpr uint64_t kHeldBudget = uint64_t{64} << 20;   ///< bytes out of order
   /// Of one connection, coded and not acknowledged, bytes; Tunables::transmit_buffer is no larger.
   static constexpr uint32_t kMostUnacknowledged = 256 << 10;
+  static constexpr size_t kKeysBudget = size_t{16} << 20;  ///< bytes of `keys`
   static constexpr uint32_t kRecord = 16384;  ///< payload bytes of a record, RFC 8446 section 5.1
 
   /// A flow whose handshake is to take its next step, which is some 100 us of work. The core takes
@@ -92,6 +94,7 @@ struct Shared {
   SealedBuffers sealed{kSealedBudget};
   Pool<Session> sessions;
   uint64_t held_bytes = 0;          ///< those that wait for a step of a handshake among them
+  std::string keys;                 ///< lines as in a file of SSLKEYLOGFILE
   int step_error = SSL_ERROR_NONE;  ///< of the step that was begun, as of SSL_get_error
   std::span<const uint8_t> input;
   std::vector<uint8_t> output;

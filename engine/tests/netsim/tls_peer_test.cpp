@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <sstream>
+
 #include "netsim/netsim.h"
 #include "tls/options.h"
 
@@ -130,6 +133,30 @@ TEST_P(TlsBothSides, TakesTheFramesOfEachVersion) {
     pair.expect_whole();
     EXPECT_EQ(SSL_version(pair.peer.ssl()), version);
   }
+}
+
+// The peer's own library writes the same file.
+TEST_P(TlsBothSides, KeepsTheSecretsThatThePeerHasToo) {
+  static std::multiset<std::string> of_peer;
+  for (const Version version : {Version::tls12, Version::tls13}) {
+    of_peer.clear();
+    Pair pair(GetParam(), {.version = version, .key_log = true});
+    SSL_CTX_set_keylog_callback(pair.context.get(),
+                                [](const SSL*, const char* line) { of_peer.insert(line); });
+    pair.expect_whole();
+    std::multiset<std::string> kept;
+    std::istringstream lines(pair.network.run(pair.engine_side).take_tls_keys());
+    for (std::string line; std::getline(lines, line);) kept.insert(line);
+    EXPECT_GE(kept.size(), version == Version::tls12 ? 1u : 4u);
+    EXPECT_EQ(kept, of_peer);
+    EXPECT_EQ(pair.network.run(pair.engine_side).take_tls_keys(), "");
+  }
+}
+
+TEST_P(TlsBothSides, KeepsNoSecretsUnlessAsked) {
+  Pair pair(GetParam());
+  pair.expect_whole();
+  EXPECT_EQ(pair.network.run(pair.engine_side).take_tls_keys(), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Netsim, TlsBothSides, ::testing::Values(Side::client, Side::server));

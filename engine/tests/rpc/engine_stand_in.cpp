@@ -228,6 +228,7 @@ class StandInRun final : public Run {
     }
     return templates;
   }
+  std::string take_tls_keys() override { return std::exchange(engine_.tls_keys, {}); }
   std::vector<std::vector<tcp::Info>> watched_flows() const override {
     engine_.on_call("watched_flows");
     return engine_.watched_flows;

@@ -61,6 +61,7 @@ class EngineStandIn {
   Ignored ignored;
   ClientAddresses clients;
   std::vector<std::vector<tcp::Info>> watched_flows;  ///< by core
+  std::string tls_keys;
 
   struct Run {
     std::shared_ptr<const Profile> profile;

@@ -54,6 +54,27 @@ TEST_F(TlsMethodsTest, IsOfTheRunsThatStartAfterIt) {
   EXPECT_GE(templates()[0]["client"]["handshakes_full"], found[0]["client"]["handshakes_full"]);
 }
 
+TEST_F(TlsMethodsTest, KeysAreKeptOnRequestAndTakenOnce) {
+  const auto keys = [this] {
+    return result("stackcost_take_tls_keys", {{"profile_id", "_"}})["lines"].get<std::string>();
+  };
+  load();
+  set({{"key_log", true}});
+  start();
+  EXPECT_TRUE(stand_in().runs.at(1).options.tls.at(0)->key_log);
+  stand_in().tls_keys = "CLIENT_RANDOM 01 02\n";
+  EXPECT_EQ(keys(), "CLIENT_RANDOM 01 02\n");
+  EXPECT_EQ(keys(), "");
+  std::string line(99'999, 'f');
+  line.push_back('\n');
+  for (int i = 0; i < 25; ++i) stand_in().tls_keys += line;
+  result("stop", {{"profile_id", "_"}});
+  pass(3);
+  EXPECT_FALSE(stand_in().runs.contains(1));
+  // A mebibyte at a time, in whole lines; also after the run.
+  for (const size_t lines : {10, 10, 5, 0}) EXPECT_EQ(keys().size(), lines * line.size());
+}
+
 TEST_F(TlsMethodsTest, WithoutRulesNoTemplateHasIt) {
   load();
   start();

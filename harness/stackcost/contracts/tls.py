@@ -82,6 +82,7 @@ class TlsCounts(StoredPart):
     received_records: int = 0
     lacked_memory: int = 0
     cut_segments: int = 0
+    keys_not_kept: int = 0
     handshake_steps: int = 0
     handshake_time_us: int = 0
     waiting: int = 0
