@@ -1,11 +1,15 @@
 """TLS of both ends of the engine's in-memory wire, as the RPC methods tell of it."""
 
+import re
+from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.session.tls_keys import TLS_KEYS, keep_tls_keys
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
 from tests.trex.conftest import PROFILES, client_of
@@ -61,6 +65,25 @@ def test_every_connection_is_encrypted_and_whole(client: TrexClient, profile: st
 def test_later_connections_resume_by_ticket(client: TrexClient) -> None:
     opened = run(client, "http_program.py", {"port": 80, "resumption": True})
     assert told(client)["client"]["handshakes_resumed"] > 0.9 * opened
+
+
+def test_secrets_are_kept_only_on_request_and_as_others_read_them(
+    client: TrexClient, tmp_path: Path
+) -> None:
+    run(client, "http_program.py", {"version": "1.3"})
+    keep_tls_keys(client.call, tmp_path)
+    assert not list(tmp_path.iterdir())
+    opened = run(client, "http_program.py", {"version": "1.3", "key_log": True})
+    keep_tls_keys(client.call, tmp_path)
+    keep_tls_keys(client.call, tmp_path)
+    lines = (tmp_path / TLS_KEYS).read_text().splitlines()
+    form = re.compile(r"([A-Z_0-9]+) ([0-9a-f]{64}) (?:[0-9a-f]{2}){32,48}")
+    found = [match.groups() for line in lines if (match := form.fullmatch(line))]
+    assert len(found) == len(lines)
+    labels = Counter(label for label, _ in found)
+    for label in ("CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0"):
+        assert labels[label] == 2 * opened  # both ends are the engine's
+    assert len({random for _, random in found}) == opened
 
 
 def test_the_next_upload_has_no_tls(client: TrexClient) -> None:

@@ -16,6 +16,7 @@ CPU_METHOD, MEMORY_METHOD = "stackcost_get_cpu", "stackcost_get_memory"
 SCHEDULE_METHOD = "stackcost_get_schedule"
 DROPS_METHOD = "stackcost_get_drops"
 TLS_METHOD = "stackcost_get_tls"
+TLS_KEYS_METHOD = "stackcost_take_tls_keys"
 COUNTER = Metric("trex.counter", "1", Kind.COUNTER, "TRex get_stats() traffic")
 BUSY_TIME = Metric("engine.busy_time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} busy_cycles / tsc_hz")
 WHOLE_TIME = Metric("engine.time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} total_cycles / tsc_hz")

@@ -40,6 +40,11 @@ class TlsSettings(BaseModel):
         description="the server gives session tickets and clients use them; default: every "
         "handshake is in full",
     )
+    key_log: bool = Field(
+        default=False,
+        description="secrets of all connections are written to `tls_keys.log`, beside the logs of "
+        "server and generator, as of SSLKEYLOGFILE",
+    )
     sni: str = Field(default="", max_length=253, description="server's name that clients send")
     alpn: str = Field(
         default="", max_length=255, description='protocol that clients offer, such as "http/1.1"'

@@ -12,6 +12,7 @@ from stackcost.collect.engine import (
     DROPS_METHOD,
     MEMORY_METHOD,
     SCHEDULE_METHOD,
+    TLS_KEYS_METHOD,
     TLS_METHOD,
     UTILIZATION,
 )
@@ -74,6 +75,10 @@ def _templates(names: Sequence[str], answers: Sequence[Any]) -> dict[str, Any]:
     return {"templates": [each for answer in answers for each in answer["templates"]]}
 
 
+def _lines(names: Sequence[str], answers: Sequence[Any]) -> dict[str, str]:
+    return {"lines": "".join(answer["lines"] for answer in answers)}
+
+
 def _cores(names: Sequence[str], answers: Sequence[Any]) -> dict[str, Any]:
     """All cores, numbered anew, in seconds: generators on two hosts have two clock rates."""
     cores = [
@@ -116,6 +121,7 @@ _SUMS: dict[str, Callable[[Sequence[str], Sequence[Any]], Any]] = {
     SCHEDULE_METHOD: _schedules,
     LATENCY_METHOD: _templates,
     TLS_METHOD: _templates,
+    TLS_KEYS_METHOD: _lines,
     CPU_METHOD: _cores,
     DROPS_METHOD: _drops,
     MEMORY_METHOD: _pools,

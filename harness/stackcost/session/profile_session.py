@@ -22,6 +22,7 @@ from stackcost.session.progress import Progress
 from stackcost.session.server_session import ServerSession
 from stackcost.session.server_settings import tunables_of
 from stackcost.session.sides import server_and_generator
+from stackcost.session.tls_keys import keep_tls_keys
 from stackcost.trex.astf_client import ONLY
 
 POLL_S = 0.1
@@ -100,6 +101,8 @@ class ProfileSession(ServerSession):
             told = self.loading.call(SCHEDULE_METHOD, {"profile_id": ONLY})
             traffic.schedule = Schedule(**told)
         traffic.tls = self.tls_counts()
+        if traffic.tls and traffic.tls.asked.key_log:
+            keep_tls_keys(self.loading.call, self.folder)
         traffic.generators = self.loading.shares()
         if (before := self._network_before) is not None:
             after = self.loading.network_counts()
