@@ -31,8 +31,6 @@ def show(
     published figures for comparison.
     """
     from stackcost.analysis.summary import Summary
-    from stackcost.published.recomputed import recomputed
-    from stackcost.published.tables import published_table
     from stackcost.report.answer import current, print_answer
     from stackcost.report.stored import remarks
     from stackcost.report.tables import tuning_table
@@ -49,6 +47,9 @@ def show(
     if long and isinstance(summary, Summary):
         tables = [tuning_table(summary)]
         if publication := folder.manifest().publication:
+            from stackcost.published.recomputed import recomputed
+            from stackcost.published.tables import published_table
+
             tables.append(published_table(recomputed(publication), summary.factors))
         for table in tables:
             if table.rows:

@@ -12,7 +12,7 @@ from rich.console import Console, ConsoleOptions
 from rich.table import Table
 from rich.text import Text
 
-from stackcost.report.tables import TextTable
+from stackcost.report.text_table import TextTable
 
 BORDER = 3  # columns of the terminal: a line, and a space on each side
 LONGEST_WORD = 24  # a longer one, such as a path, is broken

@@ -1,8 +1,12 @@
 """Figures as text, the same on the terminal and in the report."""
 
-from stackcost.analysis.comparison import Comparison
-from stackcost.analysis.spread import Spread
+from typing import TYPE_CHECKING
+
 from stackcost.analysis.thresholds import CONFIDENCE
+
+if TYPE_CHECKING:  # numpy takes a fifth of a second, which a list of runs does not need
+    from stackcost.analysis.comparison import Comparison
+    from stackcost.analysis.spread import Spread
 
 UNKNOWN = "n/a"
 INTERVAL = "95 % interval; below 6 rounds the range"  # the interval of `Spread` and figures
@@ -19,7 +23,7 @@ def number(value: float | None) -> str:
     return f"{value:.1f}" if size >= 9.995 else f"{value:.2f}"
 
 
-def with_range(spread: Spread) -> str:
+def with_range(spread: "Spread") -> str:
     """Median, and minimum to maximum when there is more than one value."""
     if spread.median is None:
         return UNKNOWN
@@ -50,21 +54,21 @@ def share(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value:.1%}"
 
 
-def factor(spread: Spread) -> str:
+def factor(spread: "Spread") -> str:
     """A ratio with its interval, or the reason why there is none."""
     if spread.median is None:
         return f"{UNKNOWN}: {spread.reason}"
     return f"{number(spread.median)}x ({_uncertainty(spread)})"
 
 
-def with_interval(spread: Spread) -> str:
+def with_interval(spread: "Spread") -> str:
     """Median and its interval, or the reason why there is none."""
     if spread.median is None:
         return UNKNOWN
     return f"{number(spread.median)} ({_uncertainty(spread)})"
 
 
-def _uncertainty(spread: Spread) -> str:
+def _uncertainty(spread: "Spread") -> str:
     """The interval of the true value, and its coverage, which is low with few rounds."""
     if spread.coverage is None:
         return spread.reason
@@ -90,14 +94,14 @@ def _change(ratio: float) -> str:
     return f"{ratio - 1:+.1%}" if ratio < MANY_TIMES else f"{number(ratio)} times"
 
 
-def change_of(found: Comparison) -> str:
+def change_of(found: "Comparison") -> str:
     """The change from A to B, with its interval."""
     if found.ratio is None:
         return UNKNOWN
     return change(found.ratio, found.low, found.high, found.coverage)
 
 
-def verdict_of(found: Comparison) -> str:
+def verdict_of(found: "Comparison") -> str:
     """The verdict with its reason, and with the difference that the trials could have shown."""
     text = f"{found.verdict}: {found.reason}" if found.reason else found.verdict
     if found.verdict == "no difference shown" and found.detectable is not None:

@@ -31,7 +31,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.trial import Trial
 from stackcost.host.files import make_folder, read_whole, write_whole
-from stackcost.store import sample_table, trial_lines
+from stackcost.store import trial_lines
 from stackcost.store.manifest import Manifest
 from stackcost.store.reading import read_object
 
@@ -145,6 +145,8 @@ class RunFolder:
 
     def add_trial(self, trial: Trial) -> None:
         """Store a trial; its samples first, so that a listed trial is complete."""
+        from stackcost.store import sample_table  # pyarrow takes longer than all of `stackcost ls`
+
         self._write(_samples_name(trial.number), sample_table.encode(self.name, trial))
         self._write_lines([*self._lines(), trial_lines.encode(trial)])
 
@@ -227,6 +229,8 @@ class RunFolder:
 
     def _samples(self, number: int) -> list[Sample]:
         """ValueError when they cannot be read."""
+        from stackcost.store import sample_table
+
         name = _samples_name(number)
         try:
             return sample_table.decode(read_whole(self.path / name))
@@ -257,6 +261,8 @@ def _endings() -> itertools.chain[str]:
 
 
 def _is_whole(samples: Path) -> bool:
+    from stackcost.store import sample_table
+
     try:
         return sample_table.is_whole(read_whole(samples))
     except OSError:
