@@ -53,9 +53,12 @@ def test_every_column_of_every_table_has_unit_and_definition(small: Run) -> None
     assert columns["definition"].str.len().min() > 5 and columns["unit"].notna().all()
     runs = stackcost.open(*ALL)
     for table in TABLES:
-        frame = small.samples(trials=[4]) if table == "samples" else getattr(runs, table)
+        frame = getattr(runs, table)
+        if callable(frame):  # from the trials, which these runs are kept without
+            frame = small.samples(trials=[4]) if table == "samples" else small.merged_latency()
         assert list(frame.columns) == list(small.columns(table)["column"]), table
-        assert len(frame) or table in ("mixes", "http_costs", "why"), table  # made before these
+        before = ("mixes", "http_costs", "why", "latency_over_time")  # the runs were made before
+        assert len(frame) or table in before, table
     with pytest.raises(StackcostError, match="there is no table 'cost'"):
         small.columns("cost")
 

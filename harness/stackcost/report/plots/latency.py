@@ -1,14 +1,14 @@
 """The heat map of how long connections took over the time of a load."""
 
 import numpy
-from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from pandas import DataFrame
 
-from stackcost.report.plots.drawing import labels, panels, title
+from stackcost.report.plots.drawing import key, labels, panels, plain_numbers, title
 
-PER_OCTAVE = 4  # rows of the map for twice the time
-COLOURS = "cividis_r"  # the same order for colour-blind readers, and on a grey print
+PER_OCTAVE = 3  # rows of the map for twice the time
+# From few connections to many; the order is the same on a grey print.
+COLOURS = ("#CFE1F2", "#93C3DF", "#4A97C9", "#1764AB", "#08306B")
 
 
 def latency_over_time(found: DataFrame) -> Figure | None:
@@ -18,21 +18,23 @@ def latency_over_time(found: DataFrame) -> Figure | None:
     """
     if found.empty:
         return None
-    rows = numpy.floor(PER_OCTAVE * numpy.log2(found["us"].clip(lower=1))).astype(int)
-    found = found.assign(row=rows, second=found["seconds"].round().astype(int))
-    lowest, highest = rows.min(), rows.max() + 1
-    most = found.groupby(["system", "second", "row"])["count"].sum().max()
-    figure, every = panels(found["system"].nunique(), same_scale=True)
-    edges = 2.0 ** (numpy.arange(lowest, highest + 1) / PER_OCTAVE)
-    for axes, (system, own) in zip(every, found.groupby("system", sort=False), strict=True):
-        length = own["second"].max() + 1
-        seconds = numpy.arange(min(0, own["second"].min()), length + 1)
-        counts = numpy.zeros((highest - lowest, len(seconds) - 1))
-        numpy.add.at(counts, (own["row"] - lowest, own["second"] - seconds[0]), own["count"])
-        shown = numpy.ma.masked_equal(counts, 0)
-        mesh = axes.pcolormesh(seconds, edges, shown, norm=LogNorm(1, max(2, most)), cmap=COLOURS)
+    rows = numpy.floor(PER_OCTAVE * numpy.log2(found["us"].clip(lower=1)))
+    cells = found.assign(row=rows, second=found["seconds"].round())
+    counts = cells.groupby(["system", "second", "row"], sort=False)["count"].sum().reset_index()
+    figure, every = panels(counts["system"].nunique(), same_scale=True)
+    for axes, (system, own) in zip(every, counts.groupby("system", sort=False), strict=True):
         axes.set_yscale("log")
+        decades = numpy.log10(own["count"]).astype(int).clip(upper=len(COLOURS) - 1)
+        for decade, colour in enumerate(COLOURS):
+            cells = own[decades == decade]
+            if cells.empty:
+                continue
+            low, high = (2.0 ** ((cells["row"] + up) / PER_OCTAVE) for up in (0, 1))
+            above = f"to {10 ** (decade + 1) - 1:,}" if colour != COLOURS[-1] else "or more"
+            words = f"{10**decade:,} {above}"
+            axes.bar(cells["second"], high - low, 1.0, low, align="edge", color=colour, label=words)
+        plain_numbers(axes)
         title(axes, str(system))
         labels(axes, "seconds from the start of the window", "us to the last byte")
-    figure.colorbar(mesh, ax=every, label="connections")
+    key(figure, every)
     return figure
