@@ -6,8 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ruamel.yaml import YAML
-
 UNMATCHED = "in no category"
 USER = "user space"
 FILE = Path(__file__).with_name("functions.yaml")
@@ -70,6 +68,8 @@ class Table:
 @functools.cache
 def table() -> Table:
     """The suite's table."""
+    from ruamel.yaml import YAML  # takes a tenth of a second, which a stored answer does not need
+
     read = YAML(typ="safe").load(FILE.read_text())
     on = read["interrupts_on"]
     return Table(
