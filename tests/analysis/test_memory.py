@@ -7,6 +7,7 @@ from stackcost.analysis.figures.registry import of_memory
 from stackcost.analysis.memory import fit, lines
 from stackcost.analysis.memory_total import Holds
 from stackcost.analysis.readings import Readings
+from stackcost.collect.slab_owners import LEFT
 from stackcost.experiment.load_file import load_experiment
 from tests.analysis.trials import gauge, hold_trial
 
@@ -147,3 +148,43 @@ def test_caches_that_only_grow_with_time_are_shown_and_not_counted() -> None:
     found = of_memory(Holds(trials, {}))
     assert found["memory.total"].median == pytest.approx(4120)
     assert "memory.caches.proc_inode_cache" in found
+
+
+STACK = "do_syscall_64;{};kmem_cache_alloc_noprof;bpf_trace_run5;bpf_prog_1_allocate"
+OWNERS = {("sk_prot_alloc", "left"): 90.0, ("sk_clone_lock", "left"): 30.0}
+
+
+def with_owners(seen: Readings, counted: Mapping[tuple[str, str], float]) -> Readings:
+    for (function, metric), each in counted.items():
+        labels = {"cache": "TCP", "stack": STACK.format(function)}
+        value = each * (seen.trial.traffic.held_flows or 0) / 100
+        seen.trial.samples += gauge(f"slab.{metric}", [value], labels)
+    return Readings(seen.trial)
+
+
+def test_a_cache_is_divided_by_the_functions_that_allocated_what_is_left_of_it() -> None:
+    counted = OWNERS | {("sk_prot_alloc", "passed"): 20.0}
+    found = of_memory(Holds([with_owners(seen, counted) for seen in holds(KERNEL)], {}))
+    assert found["memory.owners.TCP: sk_prot_alloc"].median == pytest.approx(3700 * 3 / 4)
+    assert found["memory.owners.TCP: sk_clone_lock"].median == pytest.approx(3700 / 4)
+    assert found["memory.passed.TCP: sk_prot_alloc"].median == pytest.approx(0.2)
+    assert not [name for name in found if name.startswith("memory.passed.TCP: sk_clone")]
+
+
+def test_small_owners_are_others_and_a_peers_flows_have_none() -> None:
+    small = OWNERS | {("tiny", "left"): 1.0}
+    found = of_memory(Holds([with_owners(seen, small) for seen in holds(KERNEL)], {}))
+    assert found["memory.owners.TCP: others"].median == pytest.approx(3700 / 121)
+    peer = of_memory(Holds([with_owners(seen, small) for seen in holds(PEER)], {}))
+    assert not [name for name in peer if name.startswith("memory.owners")]
+
+
+def test_owners_that_could_not_be_followed_are_unknown_with_the_reason() -> None:
+    held = holds(KERNEL)
+    for seen in held:
+        seen.trial.samples.append(LEFT.unknown(1.0, "no BTF"))
+    found = of_memory(Holds([Readings(seen.trial) for seen in held], {}))
+    assert (found["memory.owners.all"].median, found["memory.owners.all"].reason) == (
+        None,
+        "no BTF",
+    )

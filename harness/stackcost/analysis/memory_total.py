@@ -10,6 +10,7 @@ from typing import NamedTuple
 from stackcost.analysis.core_time import has_peer
 from stackcost.analysis.memory import Line, Merged, cache_lines, lines, socket_lines
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.slab_owners import Owned, owners
 
 # What makes up the total. A peer's flows lie in its pools, and the pools inside its process or in
 # hugepages: its process is shown beside them and not added. It has no kernel sockets: what the
@@ -71,6 +72,11 @@ class Holds:
     def caches(self) -> dict[int, dict[str, Line]]:
         """By round, the line of each slab cache."""
         return {n: cache_lines(trials, self.merged) for n, trials in self._by_round.items()}
+
+    @cached_property
+    def owners(self) -> dict[int, dict[str, dict[str, Owned]]]:
+        """By round, cache and function, the objects that were followed, per flow."""
+        return {number: owners(trials) for number, trials in self._by_round.items()}
 
     @cached_property
     def sockets(self) -> dict[int, dict[str, Line]]:

@@ -112,20 +112,29 @@ class BpfObject:
             raise StackcostError(f"BPF map {name} cannot be read ({_errno()})")
         return values
 
+    def lookup(self, name: str, key: Any, value: type[Any]) -> Any:
+        """The value of one key of a map."""
+        found = value()
+        if self._library.bpf_map_lookup_elem(
+            self.map(name), ctypes.byref(key), ctypes.byref(found)
+        ):
+            raise StackcostError(f"BPF map {name} cannot be read ({_errno()})")
+        return found
+
     def read_hash(
-        self, name: str, key: type[ctypes.Structure], value: type[Any], most: int
+        self, name: str, key: type[Any], value: type[Any], most: int
     ) -> list[tuple[Any, Any]]:
         """Up to `most` entries of a hash, as (key, value)."""
         return self._batch(self._library.bpf_map_lookup_batch, name, key, value, most)
 
     def take_hash(
-        self, name: str, key: type[ctypes.Structure], value: type[Any], most: int
+        self, name: str, key: type[Any], value: type[Any], most: int
     ) -> list[tuple[Any, Any]]:
         """The same; the hash is empty afterwards."""
         return self._batch(self._library.bpf_map_lookup_and_delete_batch, name, key, value, most)
 
     def _batch(
-        self, call: Any, name: str, key: type[ctypes.Structure], value: type[Any], most: int
+        self, call: Any, name: str, key: type[Any], value: type[Any], most: int
     ) -> list[tuple[Any, Any]]:
         keys, values = (key * most)(), (value * most)()
         count, position = ctypes.c_uint32(most), ctypes.c_uint64()

@@ -75,6 +75,11 @@ class Sampler:
         for collector in self._collectors:
             self.samples += collector.divide(on)
 
+    def follow(self, on: bool) -> None:
+        """Begin or end what is read only while flows are opened and held."""
+        for collector in self._collectors:
+            self.samples += collector.follow(on)
+
     def _run(self) -> None:
         if self._cpus:
             os.sched_setaffinity(0, self._cpus)  # of this thread, and of what collectors start

@@ -61,6 +61,13 @@ class Collector(ABC):
         """
         return []
 
+    def follow(self, on: bool) -> list[Sample]:
+        """Begin or end what is read only while flows are opened and held.
+
+        A session ends it when memory has been read. Returns what was read, when it ends.
+        """
+        return []
+
     def stop(self) -> None:
         """End and release everything that `start` acquired; must also work if `start` failed."""
         return

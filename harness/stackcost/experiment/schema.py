@@ -261,7 +261,8 @@ class Experiment(Section):
     sample_stacks: bool = Field(
         default=True,
         description="sample the stacks of the server's cores, which say what its time was spent "
-        "on; that takes 0.3 to 0.5 % of a core",
+        "on; that takes 0.3 to 0.5 % of a core. While flows are opened and held, follow one in 8 "
+        "allocations of the kernel there, which say whose the memory is",
     )
     published: Path | None = Field(
         default=None, description="a file of published/, with published figures for comparison"

@@ -75,8 +75,12 @@ MEMORY = {
     "run": _RUN,
     "system": _SYSTEM,
     "state": Column("", "state in which the flows were held, such as established or time-wait"),
-    "part": Column("", '"kind": kind of memory; "cache": slab cache, a part of the kernel\'s slab'),
-    "kind": Column("", "kind of memory, or name of the slab cache"),
+    "part": Column(
+        "",
+        '"kind": kind of memory; "cache": slab cache, a part of the kernel\'s slab; '
+        '"owner": the function that allocated a part of a cache',
+    ),
+    "kind": Column("", "kind of memory, name of the slab cache, or cache: function"),
     "counted": Column(YES_OR_NO, "whether the report's total includes it"),
     "round": _ROUND,
     "bytes_per_flow": Column("B", "slope of memory over the number of flows held open"),

@@ -60,7 +60,7 @@ def why(run: str, system: str, seen: Readings, cpus: tuple[int, ...]) -> Iterato
 
 
 def memory(summary: Summary) -> Iterator[Row]:
-    """Slopes of every kind of memory, and of the slab's caches, in every round."""
+    """Slopes of every kind of memory, of the slab's caches and of their owners, in every round."""
     for server, state, found in _memories(summary):
         head = {"run": summary.run, "system": server.name, "state": state}
         for kind, spread in found.kinds("memory.per_flow").items():
@@ -71,10 +71,11 @@ def memory(summary: Summary) -> Iterator[Row]:
             own = {**head, "part": "kind", "kind": kind, "counted": kind in found.counted}
             for each in rounds(spread):
                 yield {**own, **_slope(each), "at_no_flow": bases.get(each.round)}
-        for cache, spread in found.kinds("memory.caches").items():
-            own = {**head, "part": "cache", "kind": cache, "counted": False}
-            for each in rounds(spread):
-                yield {**own, **_slope(each), "at_no_flow": None}
+        for part, name in (("cache", "memory.caches"), ("owner", "memory.owners")):
+            for kind, spread in found.kinds(name).items():
+                own = {**head, "part": part, "kind": kind, "counted": False}
+                for each in rounds(spread):
+                    yield {**own, **_slope(each), "at_no_flow": None}
 
 
 def memory_points(summary: Summary) -> Iterator[Row]:

@@ -50,3 +50,7 @@ class HostSampler:
     def divide(self, on: bool) -> None:
         """Begin or end what the collectors read for a part of a trial only."""
         self._begun.divide(on)
+
+    def follow(self, on: bool) -> None:
+        """Begin or end what is read only while flows are opened and held."""
+        self._begun.follow(on)

@@ -108,6 +108,12 @@ class _BothHosts:
             self._remote.divide(on)
         self._own.divide(on)
 
+    def follow(self, on: bool) -> None:
+        """On both hosts."""
+        with suppress(StackcostError):
+            self._remote.follow(on)
+        self._own.follow(on)
+
     def _keep(self, remote: list[Sample]) -> None:
         with self._lock:
             own = self._own.samples[self._taken :]

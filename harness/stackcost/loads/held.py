@@ -98,6 +98,7 @@ def hold_flows(session: ProfileSession, trial: Trial, how: Holding) -> None:
     load = trial.load_of(HeldFlows)
     refused = session.serving.refusals()
     session.begin_trial()
+    session.sampler.follow(True)
     try:
         if load.state == "half-open":
             with half_open(session, load.open_flows) as held:
@@ -116,6 +117,7 @@ def hold_flows(session: ProfileSession, trial: Trial, how: Holding) -> None:
         if load.limits:
             load.limits.refused = refused_since(session, refused)
     finally:
+        session.sampler.follow(False)
         trial.samples = session.trial_samples()
 
 
@@ -158,6 +160,7 @@ def _read(
         time.sleep(how.hold_s / (how.readings - 1))
         last = session.read_edge()
     trial.phases["hold"] = Window(first, last)
+    session.sampler.follow(False)
     session.look("during")
     load.held_flows = held()  # after the reading: none closed during it
     load.limits = session.serving.limits(session.experiment.workload.port)

@@ -32,7 +32,10 @@ from stackcost.report.words import UNKNOWN, change_of, verdict_of, with_range
 from stackcost.store import Manifest, RunFolder
 
 LONG_LISTS = ("interrupts.", "kernel.merged_slab_caches.")
-PARTS = ("server_cpu.", "softirq.", "threads.", "memory.per_flow.", "memory.caches.")
+PARTS = (
+    *("server_cpu.", "softirq.", "threads."),
+    *("memory.per_flow.", "memory.caches.", "memory.owners."),
+)
 
 
 @dataclass(frozen=True, slots=True)

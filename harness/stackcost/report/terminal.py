@@ -29,6 +29,7 @@ from stackcost.report.tables import (
     load_table,
     memory_table,
     own_figure_table,
+    owner_table,
     short_cost_table,
     short_factor_table,
     short_memory_table,
@@ -38,6 +39,7 @@ from stackcost.report.terminal_table import draw
 from stackcost.report.verdict_notes import verdict_notes
 from stackcost.report.why import why_sentences, why_table
 
+SHOWN_OWNERS = 10  # functions with the most slab memory; the report lists all
 SHOWN_TRIALS = 6  # of each kind; the report lists all
 
 
@@ -65,6 +67,7 @@ def print_screen(summary: Summary, console: Console) -> None:
             short_cost_table(summary),
             why_table(summary),
             short_memory_table(summary),
+            owner_table(summary, SHOWN_OWNERS),
             generator_table(summary),
         ):
             _print_table(table, console)

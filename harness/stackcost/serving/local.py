@@ -22,6 +22,7 @@ from stackcost.collect.network import Network
 from stackcost.collect.process import Processes, ProcessesBehind
 from stackcost.collect.sampler import Sampler
 from stackcost.collect.slab import Slab
+from stackcost.collect.slab_owners import SlabOwners
 from stackcost.collect.softnet import Softnet
 from stackcost.collect.stack_samples import StackSamples
 from stackcost.contracts.addresses import IpVersion
@@ -359,13 +360,14 @@ def machine_collectors(
 ) -> list[Collector]:
     """All that is read of the machine itself and of the server's processes, by role.
 
-    `sampled`: cores of which stacks are sampled, unless only tasks are booked, as in a search.
+    `sampled`: cores of which stacks and allocations are sampled, unless only tasks are booked, as
+    in a search.
     """
     account = CpuAccount(detail)
     samples = sampled and detail is not Detail.TASKS
     return [
         account,
-        *([StackSamples(account, sampled)] if samples else []),
+        *([StackSamples(account, sampled), SlabOwners(sampled)] if samples else []),
         CpuTime(),
         Energy(),
         CoreSpeed(server_cpus),

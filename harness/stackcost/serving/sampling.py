@@ -30,3 +30,6 @@ class Sampling(Protocol):
 
     def divide(self, on: bool) -> None:
         """Begin or end what the collectors read for a part of a trial only."""
+
+    def follow(self, on: bool) -> None:
+        """Begin or end what is read only while flows are opened and held."""

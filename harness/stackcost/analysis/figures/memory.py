@@ -1,12 +1,15 @@
 """Figures of memory: slopes and intercepts of the lines through flows that were held open."""
 
+from collections.abc import Callable
 from statistics import median
 
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import of_lines
 from stackcost.analysis.memory_total import Holds
+from stackcost.analysis.slab_owners import shares
 
 SHOWN_CACHES = 12
+SHOWN_PASSED = 0.05  # objects per flow: functions with fewer are left out
 AS_PER_FLOW = "as memory.per_flow"
 
 
@@ -21,6 +24,51 @@ def _largest_caches(holds: Holds) -> dict[str, Values]:
     sizes = {name: abs(_median(values)) for name, values in slopes.items()}
     largest = sorted(sorted(slopes), key=lambda name: sizes[name], reverse=True)
     return {name: slopes[name] for name in largest[:SHOWN_CACHES]}
+
+
+def _of_owners(holds: Holds, value: Callable[[str, int], dict[str, float]]) -> dict[str, Values]:
+    """Of the shown caches of a kernel's flows, a value by "cache: function" in each round."""
+    if "kernel slab" not in holds.counted:
+        return {}
+    rounds = list(holds.caches)
+    if not any(holds.owners.values()):
+        reasons = (seen.why_unknown("slab.left") for seen in holds.trials)
+        why = next(filter(None, reasons), "")
+        return {"all": Values([None] * len(rounds), rounds, why)} if why else {}
+    shown = [cache for cache, each in _largest_caches(holds).items() if abs(_median(each)) >= 1]
+    by_round = [
+        {f"{cache}: {name}": each for cache in shown for name, each in value(cache, number).items()}
+        for number in rounds
+    ]
+    names = dict.fromkeys(name for each in by_round for name in each)
+    known = [bool(holds.owners[number]) for number in rounds]
+    return {
+        name: Values(
+            [
+                each.get(name, 0.0) if followed else None
+                for each, followed in zip(by_round, known, strict=True)
+            ],
+            rounds,
+        )
+        for name in names
+    }
+
+
+def _owners(holds: Holds) -> dict[str, Values]:
+    def value(cache: str, number: int) -> dict[str, float]:
+        line = holds.caches[number].get(cache)
+        found = shares(holds.owners[number].get(cache, {}))
+        return {name: line.slope * share for name, share in found.items()} if line else {}
+
+    return _of_owners(holds, value)
+
+
+def _passed(holds: Holds) -> dict[str, Values]:
+    def value(cache: str, number: int) -> dict[str, float]:
+        found = holds.owners[number].get(cache, {})
+        return {name: each.passed for name, each in found.items() if each.passed >= SHOWN_PASSED}
+
+    return _of_owners(holds, value)
 
 
 def _median(values: Values) -> float:
@@ -74,6 +122,28 @@ CACHES = Figure[Holds](
     source="/proc/slabinfo: whole slabs of the cache",
     of="memory",
     compute=_largest_caches,
+)
+OWNERS = Figure[Holds](
+    name="memory.owners",
+    unit="B",
+    definition="memory.caches of one cache, divided by the function that allocated its objects: "
+    "as the share of objects that were allocated on the server's cores while flows were opened, "
+    "and were left when memory was read. One allocation in 8, drawn at random, was followed",
+    source="/proc/slabinfo; tracepoints kmem:kmem_cache_alloc and kmem:kmalloc with the kernel's "
+    "stack; harness/stackcost/analysis/why/functions.yaml has the functions that allocate for "
+    "others",
+    of="memory",
+    compute=_owners,
+)
+PASSED = Figure[Holds](
+    name="memory.passed",
+    unit="1",
+    definition="objects of one cache that a function allocated for each flow while flows were "
+    "opened, and that were freed again before memory was read",
+    source="tracepoints kmem:kmem_cache_free and kmem:kfree of the objects that were followed; "
+    "what is freed in bulk has no tracepoint and is not seen",
+    of="memory",
+    compute=_passed,
 )
 SOCKETS = Figure[Holds](
     name="memory.sockets",

@@ -96,6 +96,8 @@ OF_MEMORY: tuple[Figure[Holds], ...] = (
     memory.TOTAL,
     memory.STRAIGHTNESS,
     memory.CACHES,
+    memory.OWNERS,
+    memory.PASSED,
     memory.SOCKETS,
 )
 ALL: tuple[Declared, ...] = (

@@ -25,6 +25,7 @@ class Table:
     `categories`: patterns by category, of which the first that fits has a function. `innermost`:
     the same for functions that count only as the innermost. `behalf`: a pattern and its words.
     `switching`: functions that switch interrupts on; `of_caller`: those that have no category.
+    `allocators`: functions that allocate for their callers.
     """
 
     def __init__(
@@ -34,11 +35,13 @@ class Table:
         behalf: Sequence[Sequence[str]],
         of_caller: Collection[str] = (),
         switching: Collection[str] = (),
+        allocators: Collection[str] = (),
     ):
         self._categories = [(name, _any_of(found)) for name, found in categories.items()]
         self._innermost = [(name, _any_of(found)) for name, found in innermost.items()]
         self._behalf = [(_any_of([pattern]), words) for pattern, words in behalf]
         self._of_caller, self._switching = _any_of(of_caller), _any_of([*of_caller, *switching])
+        self._allocators = _any_of(allocators)
         self.category = functools.cache(self._category)
 
     def find(self, stack: str) -> Found:
@@ -52,6 +55,12 @@ class Table:
             (name for name, fits in self._innermost if fits.fullmatch(told[-1])), ""
         ) or next(filter(None, map(self.category, reversed(told))), UNMATCHED)
         return Found(category, self.behalf(functions), off)
+
+    def owner(self, stack: str) -> str:
+        """The function that wanted the memory of an allocation with this stack."""
+        functions = stack.split(";")
+        wanted = (each for each in reversed(functions) if not self._allocators.fullmatch(each))
+        return next(wanted, functions[-1])
 
     def behalf(self, functions: Sequence[str]) -> str:
         """On whose behalf a stack ran; the words for a process that the table does not know."""
@@ -73,7 +82,12 @@ def table() -> Table:
     read = YAML(typ="safe").load(FILE.read_text())
     on = read["interrupts_on"]
     return Table(
-        read["categories"], read["innermost"], read["behalf"], on["of_the_caller"], on["others"]
+        read["categories"],
+        read["innermost"],
+        read["behalf"],
+        on["of_the_caller"],
+        on["others"],
+        read["allocators"],
     )
 
 

@@ -8,7 +8,12 @@ from stackcost.report.tables.load import (
     latency_table,
     load_table,
 )
-from stackcost.report.tables.memory import cache_table, line_rate_table, memory_table
+from stackcost.report.tables.memory import (
+    cache_table,
+    line_rate_table,
+    memory_table,
+    owner_table,
+)
 from stackcost.report.tables.price import price_table
 from stackcost.report.tables.short import (
     short_cost_table,
@@ -38,6 +43,7 @@ __all__ = [
     "machine_table",
     "memory_table",
     "own_figure_table",
+    "owner_table",
     "price_table",
     "short_cost_table",
     "short_factor_table",

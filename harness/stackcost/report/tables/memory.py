@@ -57,6 +57,38 @@ def cache_table(summary: Summary) -> TextTable:
     )
 
 
+def owner_table(summary: Summary, most: int | None = None) -> TextTable:
+    """Which functions the slab memory of a flow belongs to. `most`: rows of each system's flows."""
+    return TextTable(
+        "Slab memory with its owners: bytes per open flow, by the function that allocated them",
+        ("server", "flows", "cache", "allocated by", "bytes per flow", "freed again, per flow"),
+        [
+            row
+            for server in summary.servers
+            for state, memory in server.memories.items()
+            for row in _owner_rows(server.name, state, memory)[:most]
+        ],
+        named=4,
+    )
+
+
+def _owner_rows(server: str, state: str, memory: Memory) -> list[tuple[str, ...]]:
+    """The largest first; a function whose objects were all freed again takes no bytes."""
+    left, passed = memory.kinds("memory.owners"), memory.kinds("memory.passed")
+    ordered = sorted(left, key=lambda name: -(left[name].median or 0.0))
+    return [
+        (
+            server,
+            state,
+            *(name.split(": ", 1) if ": " in name else (name, left[name].reason)),
+            with_range(left[name]),
+            with_range(passed[name]) if name in passed else "",
+        )
+        for name in ordered
+        if abs(left[name].median or 1.0) >= 1
+    ]
+
+
 def line_rate_table(lines: Sequence[AtLineRate]) -> TextTable:
     """Memory at a line rate: flows x slope."""
     return TextTable(
