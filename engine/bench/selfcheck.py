@@ -21,7 +21,15 @@ def run(trials: int) -> dict[str, Any]:
 def _shown(rows: Sequence[Row], tolerance: float) -> list[dict[str, Any]]:
     """Prints the rows, and returns what is stored of them."""
     table = Table()
-    for column in ("figure", "unit", "known", "seen", "seen : known (95 %)", "holds within"):
+    for column in (
+        "figure",
+        "unit",
+        "known",
+        "seen",
+        "error",
+        "seen : known (95 %)",
+        "holds within",
+    ):
         table.add_column(column)
     for row in rows:
         table.add_row(
@@ -29,6 +37,7 @@ def _shown(rows: Sequence[Row], tolerance: float) -> list[dict[str, Any]]:
             row.unit,
             _numbers(row.known),
             _numbers(row.seen),
+            f"{row.error:.1f}" if row.error else "",
             _interval(row),
             f"{'yes' if row.holds(tolerance) else 'NO'}, {tolerance:.0%}",
         )

@@ -1,13 +1,15 @@
-// An HTTP server whose cost is known: it burns a set amount of user time for each request and holds a
-// set amount of memory for each connection. For proving that the suite's figures are true.
+// An HTTP server whose cost is known: it burns a set amount of user time and makes a set number of
+// system calls for each request, and holds a set amount of memory for each connection. For proving
+// that the suite's figures are true.
 //
 // Usage: calibration_server ADDRESS PORT CONTROL RESPONSE_BYTES. CONTROL is a file that holds
 // `struct Control`, shared with the harness, which changes the cost between two trials and reads
 // what was burnt.
 //
-// A burn is a chain of dependent multiplications. Its length in time is measured around each one by
-// this thread's own CPU clock, which no time in other programs is in; softirqs that ran on top of
-// a burn are in it, so the median of many burns is the cost.
+// A burn is a chain of dependent multiplications, and then calls that do next to nothing. Its length
+// in time is measured around each one by this thread's own CPU clock, which no time in other
+// programs is in; softirqs that ran on top of a burn are in it, so the median of many burns is the
+// cost.
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -20,6 +22,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,9 +31,10 @@
 #define EVENTS 64
 #define SLOT_BYTES 65536  // the most that a connection can hold
 
-// Laid out as `Control` in server.py.
+// Laid out as `Control` in calibration_server.py.
 struct Control {
   uint64_t loops;             // of a burn; set by the harness
+  uint64_t calls;             // of getppid(2) in a burn; set by the harness
   uint64_t hold_bytes;        // of each connection from now on, whole pages; set by the harness
   uint64_t leave_unread;      // from now on, answer at once and never read; set by the harness
   uint64_t requests;          // answered so far
@@ -55,6 +59,7 @@ static void burn(void) {
   uint64_t value = sink | 1;
   for (uint64_t i = 0; i < loops; i++) value = value * 6364136223846793005u + 1442695040888963407u;
   sink = value;
+  for (uint64_t calls = control->calls; calls; calls--) syscall(SYS_getppid);
   control->burnt_ns[control->requests % BURNS] = (uint32_t)(thread_ns() - before);
 }
 

@@ -27,6 +27,7 @@ class Control(ctypes.Structure):
 
     _fields_ = [
         ("loops", ctypes.c_uint64),
+        ("calls", ctypes.c_uint64),
         ("hold_bytes", ctypes.c_uint64),
         ("leave_unread", ctypes.c_uint64),
         ("requests", ctypes.c_uint64),
@@ -89,6 +90,10 @@ class CalibrationServer(Server):
     def set_burn(self, microseconds: float) -> None:
         """Set the length of the busy loop of each request; `burnt` returns the real length."""
         self._set().loops = round(microseconds * self._loops_per_us)
+
+    def set_calls(self, number: int) -> None:
+        """Set how often each request calls getppid(2); that is in what `burnt` returns."""
+        self._set().calls = number
 
     def hold(self, size: int, leave_unread: bool = False) -> None:
         """From now on hold `size` bytes for each connection; leave requests unread or not."""

@@ -1,114 +1,240 @@
-"""Known CPU cost: a busy loop in user space and a rule set in softirq, on the server's core.
+"""Known CPU cost: what is added to a connection, and what the suite finds that it was.
 
-Each cost is the difference to the trials without it, just before and after, because the
-connection itself also costs, and on a shared machine this cost changes from minute to minute.
-Both are timed while they run: the busy loop by the server, the rules by a separate program (module
-rules). It runs in all of these trials, so its own cost is not in the differences.
+Added are a busy loop and system calls, and rules and connection tracking in softirq. Each cost is
+the difference to the trials without it, just before and after, because the connection itself also
+costs, and on a shared machine this cost changes from minute to minute. What is added is timed while
+it runs: loop and calls by the server, rules by a separate program (module rules). It runs in all of
+these trials, so its own cost is not in the differences.
+
+The rows of categories say what samples of stacks make of the same trials (`analysis.why`).
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from math import sqrt
+from operator import attrgetter
+from statistics import mean
+from typing import NamedTuple
 
 from stackcost.analysis import cpu
-from stackcost.analysis.core_time import Cost
+from stackcost.analysis.core_time import Cost, sum_of
 from stackcost.analysis.flows import completed_in
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.why.division import MEASURING, Part, by_category, division
 from stackcost.campaign.turn import PlannedTrial, PlannedTrials, Purpose
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.loads.constant import offer_load, prepare_load
+from stackcost.loads.kernel_states import tracked
 from stackcost.selfcheck.calibration_server import CalibrationServer
 from stackcost.selfcheck.row import Row, row
 from stackcost.selfcheck.rules import CHAIN_RULES, Sends, load_rules, packets, sending
 from stackcost.session.profile_session import ProfileSession
 
-BURNS_US = (20.0, 100.0)
-WALKS = 400
+CALLS = 200
 UNIT = "us per connection"
-BURNT = "burnt"  # not a kind of CPU time: measured by the server's own clock
+OWN = "user space, calibration_server"
+ENTRY = "system-call entry and exit"
+NETFILTER = "netfilter and connection tracking"
+BURNT, WALKED = attrgetter("burnt"), attrgetter("walks")
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A trial's readings, its cost per connection by kind, and the separate program's times."""
+    """A trial's cost per connection by kind and by category; what was added, by its own clock.
 
-    seen: Readings
+    `burnt`: by the server's. `walks`: of the rules, by the separate program's.
+    """
+
     cost: Cost
-    sends: Sends
+    parts: Mapping[str, Part]
+    burnt: float
+    walks: float
+
+    @property
+    def total(self) -> float | None:
+        """Over all kinds."""
+        return sum_of(self.cost.values())
+
+    def us(self, *categories: str) -> float | None:
+        """Of these categories; 0 of one without a sample, None without a breakdown."""
+        if not self.parts:
+            return None
+        return sum(self.parts[name].us for name in categories if name in self.parts)
+
+    def error(self, *categories: str) -> float:
+        """Its standard error, by the number of samples alone."""
+        return sqrt(sum(self.parts[name].error ** 2 for name in categories if name in self.parts))
+
+
+class Answer(NamedTuple):
+    """What is known of what was added, and what is found: of a kind, or of some categories.
+
+    Both are values of a trial; each less the same of the trials without it.
+    """
+
+    name: str
+    known: Callable[[Made], float | None]
+    found: str | tuple[str, ...]
+
+    def value(self, made: Made) -> float | None:
+        """What is found in a trial."""
+        return made.cost[self.found] if isinstance(self.found, str) else made.us(*self.found)
+
+    def error(self, made: Made) -> float:
+        """The standard error of it by the number of samples; 0 of a kind, which is exact."""
+        return 0.0 if isinstance(self.found, str) else made.error(*self.found)
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """Something that a trial has, and the base trials before and after it have not."""
+
+    words: str
+    answers: Sequence[Answer] = ()
+    burn_us: float = 0.0
+    calls: int = 0
+    walks: int = 0
+    is_tracked: bool = False
+
+
+@dataclass(slots=True)
+class Values:
+    """Of an answer, one for each round."""
+
+    known: list[float] = field(default_factory=list)
+    seen: list[float] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
+
+    def take(self, answer: Answer, made: Made, bases: Sequence[Made]) -> None:
+        """Those of one round: of a trial, less the mean of its base trials."""
+        self.known.append(_more(answer.known, made, bases))
+        self.seen.append(_more(answer.value, made, bases))
+        of_bases = sum(answer.error(base) ** 2 for base in bases) / len(bases) ** 2
+        self.errors.append(sqrt(answer.error(made) ** 2 + of_bases))
+
+
+def _more(value: Callable[[Made], float | None], made: Made, bases: Sequence[Made]) -> float:
+    known = [each for base in bases if (each := value(base)) is not None]
+    above = value(made)
+    assert above is not None and len(known) == len(bases), "a cost or its categories were not read"
+    return above - mean(known)
+
+
+def _burn(microseconds: float) -> Addition:
+    name = f"burn of {microseconds:g} us in user space"
+    return Addition(
+        name,
+        (
+            Answer(f"{name}: user time on the server's core", BURNT, "user"),
+            Answer(f"{name}: {OWN}", BURNT, (OWN,)),
+        ),
+        burn_us=microseconds,
+    )
+
+
+def _rules(walks: int) -> Addition:
+    name = f"{walks * CHAIN_RULES:,} nftables rules"
+    return Addition(
+        name,
+        (
+            Answer(f"{name}: softirq time on the server's core", WALKED, "softirq"),
+            Answer(f"{name}: {NETFILTER}", WALKED, (NETFILTER,)),
+        ),
+        walks=walks,
+    )
+
+
+CALLED = Addition(
+    f"{CALLS} calls of getppid",
+    # Each is traced here, to tell user from system time: what that takes is in both values, as is
+    # the loop around them.
+    (
+        Answer(
+            f"{CALLS} calls of getppid: {ENTRY}, {MEASURING}, user space",
+            BURNT,
+            (ENTRY, MEASURING, OWN, "user space, libc.so.6"),
+        ),
+    ),
+    calls=CALLS,
+)
+TRACKED = Addition(
+    "connection tracking",
+    (Answer(f"connection tracking: {NETFILTER}", attrgetter("total"), (NETFILTER,)),),
+    is_tracked=True,
+)
+QUICK = (_burn(100.0), CALLED, _rules(400))
+OTHERS = (_burn(20.0), _rules(20), TRACKED)
 
 
 def known_cost_steps(
-    session: ProfileSession,
-    server: CalibrationServer,
-    rounds: int,
-    burns_us: Sequence[float] = BURNS_US,
+    session: ProfileSession, server: CalibrationServer, rounds: int, quick: bool = False
 ) -> PlannedTrials[list[Row]]:
-    """A row for each busy loop and one for the rules, from `rounds` rounds of all trials."""
-    namespace = session.here.bed.server_namespace
-    pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    """A row for each answer, from `rounds` rounds of all trials; `quick`: of few of them."""
+    found: dict[str, Values] = defaultdict(Values)
     prepare_load(session)
-    load_rules(namespace, 0)
-    bases = [(yield from _made(session, server))]
+    load_rules(session.here.bed.server_namespace, 0)
+    base = yield from _made(session, server, Addition("nothing"))
     for _ in range(rounds):
-        for burn_us in burns_us:
-            burn = yield from _made(session, server, burn_us)
-            bases.append((yield from _made(session, server)))
-            name = f"burn of {burn_us:g} us in user space: user time on the server's core"
-            known, seen = (_more(burn, bases, kind) for kind in (BURNT, "user"))
-            pairs[name].append((known, seen))
-        load_rules(namespace, WALKS)
-        walked = yield from _made(session, server)
-        known = _walks_cost(walked, packets(namespace))
-        load_rules(namespace, 0)
-        bases.append((yield from _made(session, server)))
-        name = f"{WALKS * CHAIN_RULES:,} nftables rules: softirq time on the server's core"
-        pairs[name].append((known, _more(walked, bases, "softirq")))
-    return [row(name, UNIT, *zip(*values, strict=True)) for name, values in pairs.items()]
+        for added in QUICK if quick else (*QUICK, *OTHERS):
+            before, made = base, (yield from _made(session, server, added))
+            base = yield from _made(session, server, Addition("nothing"))
+            for answer in added.answers:
+                found[answer.name].take(answer, made, (before, base))
+    return [row(name, UNIT, each.known, each.seen, each.errors) for name, each in found.items()]
 
 
 def _made(
-    session: ProfileSession, server: CalibrationServer, burn_us: float = 0.0
+    session: ProfileSession, server: CalibrationServer, added: Addition
 ) -> PlannedTrials[Made]:
-    """A load trial at the experiment's first load; each request runs a busy loop of this length."""
-    server.set_burn(burn_us)
+    """A load trial at the experiment's first load, with what is added."""
+    namespace = session.here.bed.server_namespace
+    server.set_burn(added.burn_us)
+    server.set_calls(added.calls)
     first = server.request_number
     part, cores = session.experiment.load, session.experiment.cores.server
     load, sends = ConstantLoad(offered_cps=part.offered_cps[0]), Sends()
 
     def make(trial: Trial) -> None:
-        with sending(session.here.bed.server_namespace, cores[0], sends):
+        with sending(namespace, cores[0], sends):
             offer_load(session, trial, part)
 
-    (trial,) = yield PlannedTrial(
+    planned = PlannedTrial(
         trial=Trial(server.name, 0, 1, load, session.response_bytes),
         make=make,
-        words=f"a burn of {burn_us:g} us",
+        words=added.words,
         purpose=Purpose(),
     )
-    seen = Readings(trial)
-    known: Cost = {
-        BURNT: server.burnt(first, server.request_number),
-        # The cost of the rules is known for the whole window, not for its undisturbed parts.
-        "softirq": cpu.uncorrected_cost(seen, cores)["softirq"],
-    }
-    return Made(seen, cpu.server_cost(seen, cores) | known, sends)
+    with tracked(session) if added.is_tracked else nullcontext():
+        if added.walks:
+            load_rules(namespace, added.walks)
+        (trial,) = yield planned
+    seen, walks = Readings(trial), 0.0
+    if added.walks:
+        walks = _walks_cost(seen, sends, packets(namespace))
+        load_rules(namespace, 0)
+    cost = dict(cpu.server_cost(seen, cores))
+    # What was added in softirq is known for the whole window, not for its undisturbed parts.
+    undisturbed, whole = cost["softirq"], cpu.uncorrected_cost(seen, cores)["softirq"]
+    scale = whole / undisturbed if whole and undisturbed else 1.0
+    cost["softirq"] = whole
+    divided = division(seen, cores)
+    parts = [
+        part if part.kind in cost else part._replace(us=part.us * scale, error=part.error * scale)
+        for part in (divided.parts if divided else ())
+    ]
+    return Made(cost, by_category(parts), server.burnt(first, server.request_number), walks)
 
 
-def _walks_cost(made: Made, met_the_rules: int) -> float:
+def _walks_cost(seen: Readings, sends: Sends, met_the_rules: int) -> float:
     """Microseconds per connection for the rules; `met_the_rules`: packets in the whole trial.
 
     The server's packets depend on its connections, those of the separate program on time.
     """
-    trial, connections = made.seen.trial, completed_in(made.seen)
+    connections = completed_in(seen)
     assert connections is not None, "connections were not counted"
-    sustained = made.sends.within(made.seen.phases["sustain"])
-    of_server = (met_the_rules - made.sends.walks) / trial.traffic.completed
+    sustained = sends.within(seen.phases["sustain"])
+    of_server = (met_the_rules - sends.walks) / seen.trial.traffic.completed
     return sustained.cost * (of_server + sustained.walks / connections)
-
-
-def _more(made: Made, bases: Sequence[Made], kind: str) -> float:
-    """The additional cost of a trial compared with the base trials before and after it."""
-    above, before, after = (each.cost[kind] for each in (made, *bases[-2:]))
-    assert above is not None and before is not None and after is not None, f"{kind} was not read"
-    return above - (before + after) / 2

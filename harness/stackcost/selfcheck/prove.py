@@ -11,16 +11,14 @@ from stackcost.campaign.turn import PlannedTrials, Turn
 from stackcost.collect.cpu_account import Detail
 from stackcost.selfcheck.bed import KnownSockets, selfcheck_experiment
 from stackcost.selfcheck.calibration_server import CalibrationServer
-from stackcost.selfcheck.known_cost import BURNS_US, known_cost_steps
+from stackcost.selfcheck.known_cost import known_cost_steps
 from stackcost.selfcheck.known_memory import known_memory_steps
 from stackcost.selfcheck.row import Row
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 
-QUICK_BURNS_US = (100.0,)
-
 
 def prove_known(rounds: int = 1, quick: bool = False) -> list[Row]:
-    """Known cost and known memory, with one server in one session; `quick`: fewer busy loops.
+    """Known cost and known memory, with one server in one session; `quick`: less of it.
 
     User and system time are separated at system calls: with ticks, as in a run, the share in a
     short trial is too inexact (docs/metrics.md). The trials are those of a normal run, which is
@@ -32,8 +30,7 @@ def prove_known(rounds: int = 1, quick: bool = False) -> list[Row]:
     def steps(session: ProfileSession) -> PlannedTrials[list[Row]]:
         server = session.here.server
         assert isinstance(server, CalibrationServer)
-        burns_us = QUICK_BURNS_US if quick else BURNS_US
-        costs = yield from known_cost_steps(session, server, rounds, burns_us)
+        costs = yield from known_cost_steps(session, server, rounds, quick)
         return costs + (yield from known_memory_steps(session, server, rounds))
 
     turn = Turn(

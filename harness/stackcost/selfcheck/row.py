@@ -1,16 +1,22 @@
 """One row of the self-check: a known figure, and the same figure as the suite measures it."""
 
 from collections.abc import Sequence
+from math import hypot
+from statistics import median
 
 from pydantic import BaseModel, ConfigDict
 
 from stackcost.analysis.spread import Spread, spread
 
 TOLERANCE = 0.05
+SURE = 2.0  # standard errors
 
 
 class Row(BaseModel):
-    """`known` and `seen`: one value per round, in `unit`. `ratio`: seen / known of the rounds."""
+    """`known` and `seen`: one value per round, in `unit`. `ratio`: seen / known of the rounds.
+
+    `error`: the standard error of `seen` over all rounds, where it is of samples; else 0.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -19,13 +25,30 @@ class Row(BaseModel):
     known: list[float]
     seen: list[float]
     ratio: Spread
+    error: float = 0.0
 
     def holds(self, tolerance: float = TOLERANCE) -> bool:
-        """Whether the measured value is the known one, within a share of it."""
-        return self.ratio.median is not None and abs(self.ratio.median - 1) <= tolerance
+        """Whether the measured value is the known one, within a share of it and its error."""
+        if self.ratio.median is not None:
+            within = tolerance + SURE * self.error / abs(median(self.known))
+            return abs(self.ratio.median - 1) <= within
+        return abs(median(self.seen) - median(self.known)) <= SURE * self.error
 
 
-def row(name: str, unit: str, known: Sequence[float], seen: Sequence[float]) -> Row:
-    """A row of the self-check from the values of its rounds."""
-    ratios = [of_seen / of_known for of_known, of_seen in zip(known, seen, strict=True)]
-    return Row(name=name, unit=unit, known=list(known), seen=list(seen), ratio=spread(ratios, "1"))
+def row(
+    name: str,
+    unit: str,
+    known: Sequence[float],
+    seen: Sequence[float],
+    errors: Sequence[float] = (),
+) -> Row:
+    """A row of the self-check from the values of its rounds. `errors`: of each seen value."""
+    ratios = [above / below if below else None for below, above in zip(known, seen, strict=True)]
+    return Row(
+        name=name,
+        unit=unit,
+        known=list(known),
+        seen=list(seen),
+        ratio=spread(ratios, "1", "nothing is known to be added"),
+        error=hypot(*errors) / (len(errors) or 1),
+    )
