@@ -1,6 +1,6 @@
 """What the cost is made of: the sentence under a factor, and the categories of each system."""
 
-from collections.abc import Iterator
+from collections import defaultdict
 from math import hypot, sqrt
 from statistics import NormalDist, stdev
 from typing import NamedTuple
@@ -67,13 +67,13 @@ def why_table(summary: Summary) -> TextTable:
         for found in summary.factors
         if found.name == "cpu" and found.above in quoted and found.below in quoted
     ]
-    shown: dict[str, float] = {}
+    most: dict[str, float] = defaultdict(float)
     for level in quoted.values():
-        for name, spread in _largest(level.kinds("why")):
-            shown[name] = max(shown.get(name, 0.0), spread.median or 0.0)
+        for name, spread in level.kinds("why").items():
+            most[name] = max(most[name], spread.median or 0.0)
+    shown = {name for level in quoted.values() for name in _largest(level.kinds("why"))}
     for _, found in pairs:
-        for each in [each for each in found if each.is_known][:SHOWN]:
-            shown.setdefault(each.category, abs(each.more.median or 0.0))
+        shown |= {each.category for each in [each for each in found if each.is_known][:SHOWN]}
     return TextTable(
         "What that time was spent on, us per connection: median (range of the rounds)",
         (
@@ -87,7 +87,8 @@ def why_table(summary: Summary) -> TextTable:
                 *(_cell(level, name) for level in quoted.values()),
                 *(_more(found, name) for _, found in pairs),
             )
-            for name in sorted(shown, key=lambda each: -shown[each])
+            for name in sorted(most, key=lambda each: -most[each])
+            if name in shown
         ],
     )
 
@@ -147,11 +148,10 @@ def _known(level: Level) -> bool:
     return any(spread.median is not None for spread in level.kinds("why").values())
 
 
-def _largest(kinds: dict[str, Spread]) -> Iterator[tuple[str, Spread]]:
+def _largest(kinds: dict[str, Spread]) -> set[str]:
     """The ten largest, and what is in no category."""
-    ordered = sorted(kinds.items(), key=lambda item: -(item[1].median or 0.0))
-    yield from (item for item in ordered[:SHOWN] if item[0] != UNMATCHED)
-    yield from (item for item in ordered if item[0] == UNMATCHED)
+    ordered = sorted(kinds, key=lambda name: -(kinds[name].median or 0.0))
+    return {*ordered[:SHOWN], *({UNMATCHED} & kinds.keys())}
 
 
 def _none(side: dict[str, Spread]) -> Spread:
