@@ -12,8 +12,8 @@ from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.files import PROFILES
 from stackcost.loads.kind import LoadKind
+from stackcost.loads.reading import reading_server
 from stackcost.serving.local import RunningServer
-from stackcost.session.limits import refused_since
 from stackcost.session.path import count_frames, frames_since
 from stackcost.session.profile_session import ProfileSession
 from stackcost.session.server_settings import prefixes_of
@@ -51,41 +51,39 @@ class Events(LoadKind[ProfileSession, DeviceEvent]):
         seconds = settings.length(event)
         for name, arguments in tunables.items():
             client.load_profile(PROFILE, prefixes | arguments, name)
-        frames, refused = count_frames(session), session.serving.refusals()
-        session.begin_trial()
+        frames = count_frames(session)
         of_groups: list[Sample] = []
         unanswered: list[tuple[float, float]] = []
-        for name in tunables:
-            client.start(mult=1, duration=seconds, profile=name)
-        began = time.monotonic()
-        load.course = course = EventTimes(
-            began,
-            answer_bytes=tunables["established"].get("response_bytes", MESSAGE_BYTES),
-            dead_timeout_s=session.serving.dead_timeout_s(),
-        )
         try:
-            while time.monotonic() < began + seconds:
-                due = time.monotonic() > began + settings.cut_at
-                if event in BREAKS and due and course.cut is None:
-                    course.cut = time.monotonic()
-                    BREAKS[event](session.serving)
-                now, read = session.read_edge(), groups.read()
-                of_groups += read + latency.read()
-                unanswered.append((now - began, _unanswered(read)))
-                if event in EXHAUSTING and works_again(unanswered, settings):
-                    client.stop()
-                    break
-                time.sleep(EVERY_S)
-            if event not in BREAKS:
-                load.limits = session.serving.limits(session.experiment.workload.port)
-            load.cut_flows = session.end_traffic(LAST_FLOWS_S)
-            if load.limits:
-                load.limits.refused = refused_since(session, refused)
-            of_groups += groups.read()
-            trial.phases["event"] = Window(began, session.read_edge())
-            load.frames = None if event in BREAKS else frames_since(session, frames)
+            with reading_server(session, trial, load):
+                for name in tunables:
+                    client.start(mult=1, duration=seconds, profile=name)
+                began = time.monotonic()
+                load.course = course = EventTimes(
+                    began,
+                    answer_bytes=tunables["established"].get("response_bytes", MESSAGE_BYTES),
+                    dead_timeout_s=session.serving.dead_timeout_s(),
+                )
+                while time.monotonic() < began + seconds:
+                    due = time.monotonic() > began + settings.cut_at
+                    if event in BREAKS and due and course.cut is None:
+                        course.cut = time.monotonic()
+                        BREAKS[event](session.serving)
+                    now, read = session.read_edge(), groups.read()
+                    of_groups += read + latency.read()
+                    unanswered.append((now - began, _unanswered(read)))
+                    if event in EXHAUSTING and works_again(unanswered, settings):
+                        client.stop()
+                        break
+                    time.sleep(EVERY_S)
+                if event not in BREAKS:
+                    load.limits = session.serving.limits(session.experiment.workload.port)
+                load.cut_flows = session.end_traffic(LAST_FLOWS_S)
+                of_groups += groups.read()
+                trial.phases["event"] = Window(began, session.read_edge())
+                load.frames = None if event in BREAKS else frames_since(session, frames)
         finally:
-            trial.samples = session.trial_samples() + of_groups
+            trial.samples += of_groups
 
 
 def _unanswered(read: Sequence[Sample]) -> float:

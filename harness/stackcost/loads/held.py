@@ -1,8 +1,8 @@
 """Flows held open: they are opened, held while memory is read, and let close."""
 
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 from stackcost.analysis.diagnosis import QUEUES, diagnosis
@@ -18,7 +18,7 @@ from stackcost.host.waiting import wait_until
 from stackcost.loads.constant import over_tls
 from stackcost.loads.kernel_states import end_time_wait, half_open, time_wait, tracked
 from stackcost.loads.kind import LoadKind
-from stackcost.session.limits import refused_since
+from stackcost.loads.reading import reading_server
 from stackcost.session.path import Frames, count_frames, frames_since
 from stackcost.session.profile_session import POLL_S, ProfileSession
 from stackcost.systems.registry import server_class
@@ -96,10 +96,7 @@ def hold_flows(session: ProfileSession, trial: Trial, how: Holding) -> None:
     StackcostError, with what was counted of the cause, if all must open and do not.
     """
     load = trial.load_of(HeldFlows)
-    refused = session.serving.refusals()
-    session.begin_trial()
-    session.sampler.follow(True)
-    try:
+    with reading_server(session, trial, load), _following(session):
         if load.state == "half-open":
             with half_open(session, load.open_flows) as held:
                 _read(session, trial, load, how, held)
@@ -114,11 +111,16 @@ def hold_flows(session: ProfileSession, trial: Trial, how: Holding) -> None:
                     _hold_generators(session, trial, load, how)
                 else:
                     _read(session, trial, load, how, lambda: _open_now(session))
-        if load.limits:
-            load.limits.refused = refused_since(session, refused)
+
+
+@contextmanager
+def _following(session: ProfileSession) -> Iterator[None]:
+    """Follow allocations: the trial's samples then say who allocated a cache's objects."""
+    session.sampler.follow(True)
+    try:
+        yield
     finally:
         session.sampler.follow(False)
-        trial.samples = session.trial_samples()
 
 
 def _hold_generators(session: ProfileSession, trial: Trial, load: HeldFlows, how: Holding) -> None:

@@ -22,8 +22,8 @@ from stackcost.experiment.schema import Experiment
 from stackcost.host.namespace import execute
 from stackcost.loads.concurrency import find_concurrency
 from stackcost.loads.kind import LoadKind
+from stackcost.loads.reading import reading_server
 from stackcost.session.http_session import HttpSession
-from stackcost.session.limits import refused_since
 from stackcost.session.server_settings import RESUMPTION_PORT, TLS_PORT
 
 EXTRA_S = 0.3  # of a trial, measured on a machine with two cores; for the remaining time only
@@ -144,10 +144,9 @@ def run_http_trial(
     folder = Path(session.folder, f"trial-{trial.number}")
     used = program(http.program_of(test))
     cpus, namespace = session.bed.cpus.load, session.bed.load_namespace
-    served, refused = session.serving.requests_served(), session.serving.refusals()
+    served = session.serving.requests_served()
     carrier = session.clients_stack
-    session.begin_trial()
-    try:
+    with reading_server(session, trial, load):
         carrier.check_stack("before", {})
         with Clients(
             used, requests, namespace, cpus, session.addresses, folder, carrier
@@ -155,14 +154,10 @@ def run_http_trial(
             load.processes = clients.process_ids
             _sustain(session, trial, load, clients, sustain_s)
             told = _results(clients, load)
-            if load.limits:
-                load.limits.refused = refused_since(session, refused)
             load.counted = counts_of(told, used.latency, clients.cpu_seconds())
             load.latency = {"": latency_of(told)}
         now = session.serving.requests_served()
         load.server_requests = None if now is None or served is None else now - served
-    finally:
-        trial.samples = session.trial_samples()
 
 
 def _answered(session: HttpSession, test: HttpTest) -> int | None:

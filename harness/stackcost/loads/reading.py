@@ -1,29 +1,44 @@
-"""What is read around every load of the generators, whatever they offer meanwhile."""
+"""What is read around every load, whatever is offered meanwhile."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from stackcost.contracts.load import ProfileTraffic
+from stackcost.contracts.load import HttpClients, ProfileTraffic
 from stackcost.contracts.trial import Trial
-from stackcost.session.limits import refused_since
 from stackcost.session.path import count_frames, frames_since
 from stackcost.session.profile_session import ProfileSession
+from stackcost.session.server_session import ServerSession
+
+
+@contextmanager
+def reading_server(
+    session: ServerSession, trial: Trial, load: ProfileTraffic | HttpClients
+) -> Iterator[None]:
+    """Begin a trial, and fill in what the server turned away in the whole of it, by reason.
+
+    The server is asked after the load: one that is out of files answers only when flows have
+    closed. However the trial ends, it has the samples that were read.
+    """
+    before = session.serving.refusals()
+    session.begin_trial()
+    try:
+        yield
+        if load.limits:
+            now = session.serving.refusals()
+            if now is not None and before is not None:
+                load.limits.refused = {why: n - before.get(why, 0) for why, n in now.items()}
+    finally:
+        trial.samples = session.trial_samples()
 
 
 @contextmanager
 def reading(session: ProfileSession, trial: Trial, load: ProfileTraffic) -> Iterator[None]:
-    """Begin a trial, and fill in what the generators and the server count of the whole of it.
+    """The same, and what the generators count of the whole of it.
 
-    The load is offered inside, and its flows have ended at the end. However it ends, the trial has
-    the samples that were read.
+    The load is offered inside, and its flows have ended at the end.
     """
-    refused, frames = session.serving.refusals(), count_frames(session)
-    session.begin_trial()
-    try:
+    frames = count_frames(session)
+    with reading_server(session, trial, load):
         yield
         session.read_generator(load)
         load.frames = frames_since(session, frames)
-        if load.limits:
-            load.limits.refused = refused_since(session, refused)
-    finally:
-        trial.samples = session.trial_samples()
