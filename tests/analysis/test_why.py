@@ -10,9 +10,9 @@ from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.why.division import by_category, division, why_none
 from stackcost.analysis.why.table import FILE, UNMATCHED, table
+from stackcost.contracts.functions import RETURNS
 from stackcost.contracts.sample import Kind, Sample
 from stackcost.contracts.trial import Trial
-from stackcost.host.symbols import RETURNS
 from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import END, START, counter, load_trial
 

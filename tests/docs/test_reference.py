@@ -42,7 +42,8 @@ def test_every_script_is_in_it_with_its_usage() -> None:
 
 def keys(model: type[BaseModel]) -> dict[str, type[BaseModel] | None]:
     """Each key of a section, with the section that it holds."""
-    return {name: below(field.annotation) for name, field in model.model_fields.items()}
+    fields = model.model_fields.items()
+    return {field.alias or name: below(field.annotation) for name, field in fields}
 
 
 def below(annotation: Any) -> type[BaseModel] | None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.host.symbols import RETURNS, kernel_names, mapped_files, program_function
+from stackcost.contracts.functions import RETURNS
+from stackcost.host.symbols import kernel_names, mapped_files, program_function
 from tests.without_root import python_without_root
 
 HIDDEN = "sysctl kernel.kptr_restrict=0, and run as root"

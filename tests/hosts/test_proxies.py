@@ -58,6 +58,7 @@ def test_several_generators_have_an_answer_to_every_method() -> None:
         "ask_server": {"name": "", "address": "", "port": 80, "request": b""},
         "call": {"method": group.SCHEDULE_METHOD, "params": {}},
         "load_profile": {"path": group.Path("http_hold.py"), "tunables": {}},
+        "set_network": {"settings": {"rate_mbit": 2}},
         "start": {"mult": 1},
         "supports": {"method": "start"},
         "update": {"mult": 1},

@@ -58,6 +58,12 @@ class MadeUpGenerator(RunningGenerator):
         self._lives()
         self.log.append(("load", path.name, dict(tunables), profile, *([tls] if tls else [])))
 
+    def set_network(self, settings: Mapping[str, float]) -> None:
+        self.log.append(("network", dict(settings)))
+
+    def network_counts(self) -> dict[str, int]:
+        return {"frames": self.connections, "lost": 1}
+
     def start(self, mult: float, duration: float = -1, profile: str = "_") -> None:
         self._lives()
         self.log.append(("start", mult, duration, profile))

@@ -55,6 +55,18 @@ def test_each_gets_its_part_of_every_rate_and_its_own_clients(
         ]
 
 
+def test_each_has_its_part_of_a_networks_rate_and_all_of_its_loss(
+    both: GeneratorGroup, sides: list[MadeUpGenerator]
+) -> None:
+    both.set_network({"loss": 0.1, "rate_mbit": 100})
+    both.set_network({})
+    assert [side.log for side in sides] == [
+        [("network", {"loss": 0.1, "rate_mbit": 75}), ("network", {})],
+        [("network", {"loss": 0.1, "rate_mbit": 25}), ("network", {})],
+    ]
+    assert both.network_counts() == {"frames": 400, "lost": 2}
+
+
 def test_counters_are_added_up_and_averages_are_left_out(both: GeneratorGroup) -> None:
     stats = both.stats()
     client = {"tcps_connects": 400, "m_traffic_duration": 2.0}

@@ -29,6 +29,7 @@ NAMES = [
 
 OF_HTTP_CLIENTS = ["past_ceiling", "disk_cache"]  # see test_http_notebooks.py
 OF_PATHS = ["paths"]  # see test_paths_notebook.py
+OF_NETWORKS = ["network"]  # see tests/analysis/test_network.py
 OF_HTTP_COSTS = ["http_versions", "tls"]  # see test_http_costs_notebooks.py
 
 
@@ -80,7 +81,7 @@ class _Page(HTMLParser):
 
 
 def test_the_notebooks_are_these_and_hold_no_outputs() -> None:
-    names = NAMES + OF_HTTP_CLIENTS + OF_PATHS + OF_HTTP_COSTS
+    names = NAMES + OF_HTTP_CLIENTS + OF_PATHS + OF_NETWORKS + OF_HTTP_COSTS
     assert sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")) == sorted(names)
     for name in names:
         assert question(name).endswith("?"), "each begins with its question"
@@ -88,7 +89,7 @@ def test_the_notebooks_are_these_and_hold_no_outputs() -> None:
             assert not cell.get("outputs") and cell.get("execution_count") is None
 
 
-@pytest.mark.parametrize("name", NAMES + OF_HTTP_CLIENTS + OF_PATHS + OF_HTTP_COSTS)
+@pytest.mark.parametrize("name", NAMES + OF_HTTP_CLIENTS + OF_PATHS + OF_NETWORKS + OF_HTTP_COSTS)
 def test_each_notebook_computes_from_the_tables_of_the_library(name: str) -> None:
     """So that a reader can change what is drawn; a plot is made in a cell."""
     code = "\n".join(cell.source for cell in cells(name) if cell.cell_type == "code")

@@ -3,11 +3,10 @@
 import functools
 import re
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import typer
 import typer.core
@@ -95,40 +94,6 @@ FILE_WIDTH = 160  # columns
 DEFAULT_RESULTS = Path("results")
 STORED = ("run", "runs", "a", "b", "results", "history")  # arguments that name stored files
 P = ParamSpec("P")
-
-
-Live = Annotated[
-    int | None,
-    typer.Option(
-        "--live",
-        metavar="PORT",
-        help="show the run as a page, with metrics for Prometheus, on this port of 127.0.0.1 while "
-        "it goes on; 0: any free port",
-        min=0,
-        max=65535,
-    ),
-]
-
-
-@contextmanager
-def shown_live(port: int | None, console: Console) -> Iterator[None]:
-    """Inside, the runs of this process are shown on this port; None: they are not."""
-    if port is None:
-        yield
-        return
-    try:
-        from stackcost.live.server import serving
-        from stackcost.live.watch import Watch
-    except ImportError as error:
-        raise StackcostError(
-            f"--live needs {error.name}, which is not installed", "pip install 'stackcost[live]'"
-        ) from error
-    from stackcost.campaign.observers import observed_by
-
-    watch = Watch()
-    with observed_by(watch), serving(watch, port) as address:
-        console.print(f"live: {address} (metrics: {address}metrics)", soft_wrap=True)
-        yield
 
 
 def make_console() -> Console:

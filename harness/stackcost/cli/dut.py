@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from stackcost.cli.application import (
-    DEFAULT_RESULTS,
-    INTERRUPTED,
-    Live,
-    command,
-    make_console,
-    shown_live,
-)
+from stackcost.cli.application import DEFAULT_RESULTS, INTERRUPTED, command, make_console
+from stackcost.cli.live import Live, shown_live
 from stackcost.contracts.dut_settings import Behind
 
 if TYPE_CHECKING:

@@ -6,14 +6,8 @@ from typing import Annotated
 
 import typer
 
-from stackcost.cli.application import (
-    DEFAULT_RESULTS,
-    Live,
-    command,
-    conclude,
-    make_console,
-    shown_live,
-)
+from stackcost.cli.application import DEFAULT_RESULTS, command, conclude, make_console
+from stackcost.cli.live import Live, shown_live
 
 
 @command()

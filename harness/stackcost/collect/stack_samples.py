@@ -28,15 +28,9 @@ from stackcost.collect.bpf import BpfObject
 from stackcost.collect.cpu_account import ENTERING, IDLE_TASK, SOFTIRQS, CpuAccount
 from stackcost.collect.perf_event import CPU_CLOCK, SET_BPF, SET_PERIOD, SOFTWARE, open_event
 from stackcost.contracts.collector import Collector
+from stackcost.contracts.functions import UNNAMED
 from stackcost.contracts.sample import Kind, Metric, Sample
-from stackcost.host.symbols import (
-    UNNAMED,
-    Mapped,
-    Names,
-    kernel_names,
-    mapped_files,
-    program_function,
-)
+from stackcost.host.symbols import Mapped, Names, kernel_names, mapped_files, program_function
 
 SOURCE = "perf_event_open PERF_COUNT_SW_CPU_CLOCK, bpf_get_stack"
 STACKS = Metric("stack.samples", "1", Kind.COUNTER, SOURCE)

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.functions import RETURNS, UNNAMED
 
 KALLSYMS = Path("/proc/kallsyms")
 FUNCTION = 2  # STT_FUNC, elf.h
 SYMBOL_TABLES = (2, 11)  # SHT_SYMTAB, SHT_DYNSYM
 LOADED = 1  # PT_LOAD
-UNNAMED = "[unknown]"
-RETURNS = "[return of a system call]"
 CALLS = {"x86_64": b"\x0f\x05", "aarch64": b"\x01\0\0\xd4"}  # SYSCALL; SVC #0
 
 

@@ -21,8 +21,8 @@ from stackcost.analysis.cpu import server_cost
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import UNMATCHED_LIMIT
 from stackcost.analysis.why.table import UNMATCHED, USER, table
+from stackcost.contracts.functions import RETURNS
 from stackcost.contracts.sample import Sample
-from stackcost.host.symbols import RETURNS
 
 MEASURING, TIMERS = "the measurement itself", "timers"
 WAKING, DEVICE = "scheduling and waking", "entry of interrupts and softirqs"
