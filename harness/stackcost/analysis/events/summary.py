@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field
 
-from stackcost.analysis.events.course import BROKEN, Course
+from stackcost.analysis.events.event_trial import BROKEN, EventTrial
 from stackcost.analysis.events.mix import MixSteps, Step, mix_sentence, mix_steps
 from stackcost.analysis.events.timeline import Series
 from stackcost.analysis.figures import registry
@@ -87,7 +87,7 @@ def summarise_events(
     cores = plan["cores"]["server"]
     kept = [trial for trial in trials if not trial.set_aside]
     events = [
-        _event(Course(trial, load, load.course), cores)
+        _event(EventTrial(trial, load, load.course), cores)
         for trial in kept
         if (load := trial.load_as(DeviceEvent)) and load.course
     ]
@@ -104,13 +104,13 @@ def summarise_events(
     )
 
 
-def _event(course: Course, cores: Sequence[int]) -> EventResult:
+def _event(event: EventTrial, cores: Sequence[int]) -> EventResult:
     found = EventResult(
-        server=course.trial.server,
-        event=course.load.event,
-        settings=course.load.settings,
-        figures=registry.of_event(course, Readings(course.trial)),
-        series=course.series(cores),
+        server=event.trial.server,
+        event=event.load.event,
+        settings=event.load.settings,
+        figures=registry.of_event(event, Readings(event.trial)),
+        series=event.series(cores),
         sentence="",
     )
     return found.model_copy(update={"sentence": _sentence(found)})

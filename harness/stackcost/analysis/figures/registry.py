@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 
 from stackcost.analysis import factors
-from stackcost.analysis.events.course import Course
+from stackcost.analysis.events.event_trial import EventTrial
 from stackcost.analysis.events.mix import MixSteps, Step
 from stackcost.analysis.figures import (
     ceilings,
@@ -80,7 +80,7 @@ OF_MIX_STEPS: tuple[Figure[Step], ...] = (
     device.MIX_WHOLE,
     device.MIX_TABLE_FULL,
 )
-OF_EVENTS: tuple[Figure[Course], ...] = (
+OF_EVENTS: tuple[Figure[EventTrial], ...] = (
     events.AT,
     events.DEAD_TIMEOUT,
     events.BEFORE,
@@ -139,9 +139,9 @@ def of_searches(of: CeilingKind, searches: Searches) -> dict[str, Spread]:
     return _computed(ceilings.OF_CEILINGS[of], searches)
 
 
-def of_event(course: Course, seen: Readings) -> dict[str, Spread]:
+def of_event(event: EventTrial, seen: Readings) -> dict[str, Spread]:
     """Every figure of one event. `seen`: the readings of its trial."""
-    return _computed(OF_EVENTS, course) | _computed(OF_DEVICES, Group([seen]))
+    return _computed(OF_EVENTS, event) | _computed(OF_DEVICES, Group([seen]))
 
 
 def of_mix(found: MixSteps) -> dict[str, Spread]:

@@ -1,4 +1,4 @@
-"""The course of one event at a device: when it happened, and what became of connections."""
+"""One event at a device: when it happened, and what became of connections."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ SETTLED_S = 1.5  # the established connections have been opened
 
 
 @dataclass(frozen=True)
-class Course:
+class EventTrial:
     """One trial of an event. Times in seconds from the start of the traffic; None: never."""
 
     trial: Trial
