@@ -23,7 +23,7 @@ class MyProxy(Proxy):
     def configuration(self) -> str:
         where = self.endpoint
         return json.dumps(
-            {"listen": [where.address, where.port], "to": [self.behind_at, where.port]}
+            {"listen": [where.address, where.port], "to": [self.backend_at, where.port]}
         )
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from stackcost.contracts.addresses import (
-    BEHIND_DUT_ADDRESS,
+    BACKEND_ADDRESS,
     CLIENT_ADDRESS,
     DUT_SERVER_ADDRESS,
 )
@@ -52,12 +52,12 @@ class ContainerBridge(TrackingDut):
     name = "dut/container_bridge"
     ip_versions = (4,)
     passes_every_port = False
-    behind_at = BEHIND_DUT_ADDRESS
+    backend_at = BACKEND_ADDRESS
 
     def configure(self) -> None:
         """Put the server's link on a bridge that has the host's address in its network."""
         super().configure()
-        neighbour = self.execute("ip", "neighbour", "show", BEHIND_DUT_ADDRESS).split()
+        neighbour = self.execute("ip", "neighbour", "show", BACKEND_ADDRESS).split()
         address = neighbour[neighbour.index("lladdr") + 1]
         self.ip(
             f"link add {BRIDGE} type bridge stp_state 0",
@@ -65,7 +65,7 @@ class ContainerBridge(TrackingDut):
             f"link set {DUT_SERVER_INTERFACE} master {BRIDGE}",
             f"address replace {DUT_SERVER_ADDRESS}/24 dev {BRIDGE}",
             f"link set {BRIDGE} up",
-            f"neighbour replace {BEHIND_DUT_ADDRESS} lladdr {address} dev {BRIDGE} nud permanent",
+            f"neighbour replace {BACKEND_ADDRESS} lladdr {address} dev {BRIDGE} nud permanent",
             f"address replace {self.endpoint.address}/32 dev {DUT_CLIENT_INTERFACE}",
         )
         if not Path("/proc/sys", *FILTER_BRIDGED.split(".")).exists():
@@ -78,14 +78,14 @@ class ContainerBridge(TrackingDut):
     def ruleset(self) -> str:
         """What `iptables-restore` reads."""
         return RULESET.format(
-            network=NETWORK, bridge=BRIDGE, server=BEHIND_DUT_ADDRESS, port=self.endpoint.port
+            network=NETWORK, bridge=BRIDGE, server=BACKEND_ADDRESS, port=self.endpoint.port
         )
 
-    def load_rules(self) -> None:
+    def apply_rules(self) -> None:
         """Load them in one step."""
         self.execute("nft", "flush", "ruleset")
         self.execute("iptables-nft-restore", stdin=self.ruleset())
 
     def check_health(self) -> None:
         """Check that a client's frame, once translated, leaves by the bridge."""
-        self.check_way(BEHIND_DUT_ADDRESS, CLIENT_ADDRESS, DUT_CLIENT_INTERFACE, BRIDGE)
+        self.check_way(BACKEND_ADDRESS, CLIENT_ADDRESS, DUT_CLIENT_INTERFACE, BRIDGE)

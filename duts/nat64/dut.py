@@ -25,7 +25,7 @@ ipv4-addr {OWN_ADDRESS}
 prefix {SERVER_PREFIX}/96
 dynamic-pool {POOL}
 """
-STOP_PATIENCE_S = 2.0
+STOP_TIMEOUT_S = 2.0
 
 
 class Nat64(Dut):
@@ -87,7 +87,7 @@ class Nat64(Dut):
     def stop(self) -> None:
         """End the program, which also removes its interface."""
         super().stop()
-        self._program.end(STOP_PATIENCE_S)
+        self._program.end(STOP_TIMEOUT_S)
 
     def _begin(self) -> None:
         where = self.endpoint

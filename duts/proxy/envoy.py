@@ -9,7 +9,7 @@ from stackcost.duts.proxy import Proxy
 from stackcost.servers.envoy_program import CONFIGURATION, envoy_command, lacks_envoy
 
 TYPES = "type.googleapis.com/envoy.extensions.filters"
-CLUSTER = "behind"
+CLUSTER = "backend"
 
 
 class EnvoyTcp(Proxy):
@@ -52,7 +52,7 @@ class EnvoyTcp(Proxy):
 
     def servers(self) -> dict[str, Any]:
         """The servers to connect to: the one behind it."""
-        server = {"address": socket_address(self.behind_at, self.endpoint.port)}
+        server = {"address": socket_address(self.backend_at, self.endpoint.port)}
         endpoints = [{"lb_endpoints": [{"endpoint": server}]}]
         return {
             "type": "STATIC",

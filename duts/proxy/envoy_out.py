@@ -31,11 +31,11 @@ class EnvoyOutTcp(EnvoyTcp):
     """Envoy's TCP proxy filter beside the clients. The server keeps the address they ask for."""
 
     name = "dut/proxy_envoy_out_tcp"
-    behind_at = ""
+    backend_at = ""
 
     def take_clients(self) -> None:
         """Redirect their connections; those of programs in its namespace too, as health checks."""
-        self.load_rules()
+        self.apply_rules()
 
     def reset(self) -> None:
         """Forget the redirections: the kernel keeps where each closed connection was going."""

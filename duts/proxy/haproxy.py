@@ -34,5 +34,5 @@ class HAProxyTcp(Proxy):
             cpus=[cpus[at % len(cpus)] for at in range(self.workers)],
             address=self.endpoint.address,
             port=self.endpoint.port,
-            upstream=self.behind_at,
+            upstream=self.backend_at,
         )

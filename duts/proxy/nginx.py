@@ -43,7 +43,7 @@ class NginxTcp(Proxy):
             files=wanted if most == resource.RLIM_INFINITY else most,
             address=self.endpoint.address,
             port=self.endpoint.port,
-            upstream=self.behind_at,
+            upstream=self.backend_at,
         )
 
 

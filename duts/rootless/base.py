@@ -21,7 +21,7 @@ GATEWAY, SERVER_AT, BITS = "10.0.2.2", "10.0.2.100", 24
 class Rootless(Proxy):
     """A kind gives `program`, the Debian `package` it comes with, and its `command`."""
 
-    behind_at = SERVER_AT
+    backend_at = SERVER_AT
     program: ClassVar[str]
     package: ClassVar[str]
 
@@ -44,9 +44,9 @@ class Rootless(Proxy):
         """The server behind it. Who polls the server's interface is the program itself, on the
         path's cores, so the server has no receive work on its own.
         """
-        if self.behind is None or self._program.process_id is None:
+        if self.backend is None or self._program.process_id is None:
             return {}
-        return self.behind.processes() | {f"{POLL_ROLE}-0": self._program.process_id}
+        return self.backend.processes() | {f"{POLL_ROLE}-0": self._program.process_id}
 
     def write_files(self) -> None:
         """It has no configuration file."""

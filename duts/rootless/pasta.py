@@ -11,7 +11,7 @@ from stackcost.host.waiting import wait_until
 
 from .base import BITS, GATEWAY, SERVER_AT, TAP, Rootless
 
-PATIENCE_S = 5.0
+TIMEOUT_S = 5.0
 DISCARD = 9  # the port of a service that answers nothing (RFC 863)
 
 
@@ -44,7 +44,7 @@ class Pasta(Rootless):
 
         Elsewhere the solicitations of IPv6 do so, which is off here.
         """
-        if wait_until(self._has_route, PATIENCE_S):
+        if wait_until(self._has_route, TIMEOUT_S):
             family, kind = socket.AF_INET, socket.SOCK_DGRAM
             with netns.create_socket(self.wired.serving, family, kind) as frames:
                 frames.sendto(b"", (GATEWAY, DISCARD))

@@ -10,7 +10,7 @@ from stackcost.servers.probe import ask_socket
 from .base import SERVER_AT, TAP, Rootless
 
 SOCKET = "api.sock"
-PATIENCE_S = 5.0
+TIMEOUT_S = 5.0
 
 
 class Slirp(Rootless):
@@ -33,7 +33,7 @@ class Slirp(Rootless):
     def wait_until_up(self) -> bool:
         """Pass the port once its socket is there, then wait as a proxy does."""
         path = self.endpoint.folder / SOCKET
-        wait_until(path.exists, PATIENCE_S)
+        wait_until(path.exists, TIMEOUT_S)
         if path.exists():
             self._pass_port(path)
         return super().wait_until_up()

@@ -3,7 +3,7 @@
 from ipaddress import IPv4Address, IPv4Network
 from typing import ClassVar
 
-from stackcost.contracts.addresses import BEHIND_DUT_ADDRESS
+from stackcost.contracts.addresses import BACKEND_ADDRESS
 from stackcost.duts.tracking import TrackingDut
 
 OTHERS = IPv4Network("10.96.0.0/12")  # addresses of the other Services; no client asks for them
@@ -19,7 +19,7 @@ class Service(TrackingDut):
     ip_versions = (4,)
     passes_every_port = False
     takes_rules = True
-    behind_at: ClassVar[str] = BEHIND_DUT_ADDRESS
+    backend_at: ClassVar[str] = BACKEND_ADDRESS
 
     @property
     def port(self) -> int:

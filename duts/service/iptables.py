@@ -47,7 +47,7 @@ class IptablesService(Service):
     def ruleset(self) -> str:
         """What `iptables-restore` reads."""
         port, count = self.port, self.settings.dut.endpoints
-        to, chains = f"{self.behind_at}:{port}", [f"KUBE-SEP-{n}" for n in range(count)]
+        to, chains = f"{self.backend_at}:{port}", [f"KUBE-SEP-{n}" for n in range(count)]
         services = [
             SERVICE.format(address=address, name=f"other/{n}", port=port, chain="KUBE-SVC-OTHER")
             for n, address in enumerate(self.others())
@@ -69,7 +69,7 @@ class IptablesService(Service):
             endpoints="\n".join(ENDPOINT.format(chain=chain, to=to) for chain in chains),
         )
 
-    def load_rules(self) -> None:
+    def apply_rules(self) -> None:
         """Load them in one step; what was there is replaced."""
         self.execute("nft", "flush", "ruleset")
         self.execute(self.restore, stdin=self.ruleset())

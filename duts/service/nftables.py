@@ -44,7 +44,7 @@ class NftablesService(Service):
             count=count,
             choices=", ".join(f"{number} : goto endpoint-{number}" for number in range(count)),
             endpoints="\n".join(
-                ENDPOINT.format(number=number, address=self.behind_at, port=port)
+                ENDPOINT.format(number=number, address=self.backend_at, port=port)
                 for number in range(count)
             ),
         )

@@ -14,11 +14,11 @@ class Wire(Dut):
 
     def start(self) -> None:
         """There is no device to configure."""
-        self.start_behind()
+        self.start_backend()
 
     def describe(self) -> dict[str, Any]:
         """The description: there is no device."""
         return {
             "name": self.name,
-            "behind": self.behind.describe() if self.behind else None,
+            "backend": self.backend.describe() if self.backend else None,
         }

@@ -25,14 +25,14 @@ from stackcost.analysis.summary import TrialRow
 from stackcost.analysis.system_series import SystemFigures, cost_series, figures_of
 from stackcost.analysis.thresholds import RATE
 from stackcost.comparison.feeder import run_experiment
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
 from stackcost.report.stored import summary_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SLOWDOWN = 0.05
 COMPARISONS = 40
-PLAN = load_experiment(REPOSITORY / "experiments" / "difference.yaml")
+PLAN = read_experiment(REPOSITORY / "experiments" / "difference.yaml")
 TURNS = PLAN.rounds  # in each comparison
 POOL = TURNS * 5 // 4  # of each system, to draw them from
 CALIBRATION_RULES, CALIBRATION_TURNS = 1000, 12  # so few rules that it stays below its ceiling
@@ -94,8 +94,8 @@ KEPT = {
     "server_cpu_total",
     "whole_cpu_total",
     "undisturbed",
-    "load_time",
-    "call_time",
+    "memory_read_time",
+    "system_call_time",
 }
 
 

@@ -6,15 +6,15 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from stackcost.selfcheck.overhead import OVERHEAD_TOLERANCE, prove_overhead
-from stackcost.selfcheck.prove import prove_known
+from stackcost.selfcheck.known import check_known
+from stackcost.selfcheck.overhead import OVERHEAD_TOLERANCE, check_overhead
 from stackcost.selfcheck.row import TOLERANCE, Row
 
 
 def run(trials: int) -> dict[str, Any]:
     """`trials` rounds of everything; each table is printed once its figures are known."""
-    figures = _shown(prove_known(trials), TOLERANCE)
-    figures += _shown([prove_overhead(4 * trials)], OVERHEAD_TOLERANCE)
+    figures = _shown(check_known(trials), TOLERANCE)
+    figures += _shown([check_overhead(4 * trials)], OVERHEAD_TOLERANCE)
     return {"figures": figures}
 
 

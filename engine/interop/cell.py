@@ -22,7 +22,7 @@ from stackcost.trex.client import TrexClient
 FLOWS_PROFILE = Path(__file__).with_name("flows.py")
 PEER = Path(__file__).with_name("peer.py")
 PORT = 5001
-PATIENCE_S = 90.0
+TIMEOUT_S = 90.0
 NO_CLIENTS = 0
 
 # TCPI_OPT_*, include/uapi/linux/tcp.h
@@ -99,7 +99,7 @@ def run_cell(cell: Cell, bed: LocalTestbed, client: TrexClient) -> dict[str, Any
 def fault(cell: Cell, endings: list[dict[str, Any]], counters: dict[str, int]) -> str | None:
     """What is wrong, in words."""
     if len(endings) != cell.flows:
-        return f"{len(endings)} of {cell.flows} flows ended in {PATIENCE_S:g} s"
+        return f"{len(endings)} of {cell.flows} flows ended in {TIMEOUT_S:g} s"
     for ending in endings:
         if not ending["whole"]:
             error = ending["error"] or "other bytes, or no FIN after them"
@@ -150,7 +150,7 @@ def start_peer(cell: Cell, bed: LocalTestbed, role: str) -> "subprocess.Popen[st
 def collect(peer: "subprocess.Popen[str]", flows: int) -> list[dict[str, Any]]:
     """The endings of all flows, or of those that ended in time."""
     try:
-        printed, _ = peer.communicate(timeout=PATIENCE_S)
+        printed, _ = peer.communicate(timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired:
         peer.kill()
         printed, _ = peer.communicate()

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 
 from payload import payload
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 PIECE = 1 << 16
 CONGESTION_CONTROL = b"cubic"  # the same on every machine, whatever its default
 TCP_INFO_LENGTH = 104
@@ -60,7 +60,7 @@ def exchange(connection: socket.socket, data: bytes, client: bool) -> Ending:
     ending = Ending()
     since = time.monotonic()
     try:
-        connection.settimeout(PATIENCE_S)
+        connection.settimeout(TIMEOUT_S)
         if client:
             connection.sendall(data)
         same = take(connection, data, ending)
@@ -92,7 +92,7 @@ def dial(address: str, port: int, data: bytes) -> Ending:
     """One flow as its client."""
     connection = socket.socket(family_of(address))
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, CONGESTION_CONTROL)
-    connection.settimeout(PATIENCE_S)
+    connection.settimeout(TIMEOUT_S)
     try:
         connection.connect((address, port))
     except OSError as error:

@@ -13,7 +13,7 @@ from stackcost.host.waiting import wait_until
 MIXED = Path(__file__).with_name("profile.py")
 HOLD = Path(__file__).resolve().parents[2] / "trex_profiles" / "http_hold.py"
 NO_CLIENTS = 0
-PATIENCE_S = 120.0  # a busy machine, connections that retransmit
+TIMEOUT_S = 120.0  # a busy machine, connections that retransmit
 SETTLE_S = 20.0
 
 COUNTERS = (
@@ -116,7 +116,7 @@ def run(bed: Bed, plan: Round, chance: random.Random) -> dict[str, int]:
     if plan.ending == "stopped":
         client.stop()
     else:
-        client.wait_on_traffic(PATIENCE_S)
+        client.wait_on_traffic(TIMEOUT_S)
     counters = _counters(bed)
     if bed.serves is not bed.opens:
         bed.serves.client.stop()

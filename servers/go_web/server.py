@@ -19,7 +19,7 @@ class GoOnKernel(Native, CountingProgram):
     native = PROGRAM
 
     def command(self) -> list[str]:
-        """All that it is told is in its arguments."""
+        """All its settings are in its arguments."""
         where = self.endpoint
         return [
             *("env", f"GOMAXPROCS={self.workers}", str(self.native.build())),

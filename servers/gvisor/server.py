@@ -17,7 +17,7 @@ from stackcost.contracts.addresses import CLIENT_NETWORK, LOAD_ADDRESS, SERVER_A
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.namespace import NAMESPACE_FOLDER, execute
 from stackcost.host.native import GO, NativeProgram
-from stackcost.host.patience import patient
+from stackcost.host.timeouts import scaled_timeout
 from stackcost.servers.native import Native
 from stackcost.servers.nginx_build import find_build
 from stackcost.servers.template import render_template
@@ -26,7 +26,7 @@ from stackcost.servers.user_stack import UserStack
 HERE = Path(__file__).parent
 CONTAINER = "stackcost"
 STATE = "runsc"
-DELETE_PATIENCE_S = 20
+DELETE_TIMEOUT_S = 20
 SPARE_FILES = 200
 RIGHTS = ("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_NET_BIND_SERVICE", "CAP_SETGID", "CAP_SETUID")
 
@@ -109,7 +109,7 @@ class NginxInGvisor(Native, UserStack):
                     command,
                     cwd=self.endpoint.folder,
                     capture_output=True,
-                    timeout=patient(DELETE_PATIENCE_S),
+                    timeout=scaled_timeout(DELETE_TIMEOUT_S),
                 )
         super().stop()
 

@@ -23,11 +23,11 @@ from stackcost.host.namespace import find_program
 from stackcost.host.program import Program
 from stackcost.servers.backend import NginxBackend
 from stackcost.servers.certificate import make_certificate
-from stackcost.servers.front import HttpFront
 from stackcost.servers.nginx_build import find_build
 from stackcost.servers.probe import ask_socket
-from stackcost.servers.program import STOP_PATIENCE_S
+from stackcost.servers.program import STOP_TIMEOUT_S
 from stackcost.servers.template import render_template
+from stackcost.servers.with_backend import WithBackend
 
 HERE = Path(__file__).parent
 FIRST_BACKEND_PORT = 1050
@@ -52,14 +52,14 @@ def instances(
     ]
 
 
-class HAProxyFarm(HttpFront):
+class HAProxyFarm(WithBackend):
     """A process for each NUMA node, with a thread for each worker, before a farm of nginx.
 
     All processes listen at the same address (SO_REUSEPORT); the kernel divides connections.
     """
 
     name = "haproxy/kernel"
-    behind = "backends"
+    backend_kind = "backends"
 
     def __init__(self, endpoint: Endpoint, settings: ServerSettings):
         super().__init__(endpoint, settings)
@@ -92,7 +92,7 @@ class HAProxyFarm(HttpFront):
         return ""
 
     @override
-    def start_behind(self) -> None:
+    def start_backend(self) -> None:
         for backend in self._backends:
             backend.start()
 
@@ -157,7 +157,7 @@ class HAProxyFarm(HttpFront):
     def stop(self) -> None:
         """End HAProxy, then the farm."""
         for program in self._others:
-            program.end(STOP_PATIENCE_S)
+            program.end(STOP_TIMEOUT_S)
         super().stop()
         for backend in self._backends:
             backend.stop()

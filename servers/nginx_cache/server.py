@@ -21,11 +21,11 @@ from stackcost.host.memory_group import limit_memory
 from stackcost.host.namespace import spawner
 from stackcost.host.program import Program
 from stackcost.servers.backend import NginxBackend
-from stackcost.servers.front import HttpFront
 from stackcost.servers.nginx_build import affinity_masks, find_build
 from stackcost.servers.nginx_status import read_status
 from stackcost.servers.probe import ask, ask_each, ensure_port_free
 from stackcost.servers.template import render_template
+from stackcost.servers.with_backend import WithBackend
 
 from .figures import CacheCollector
 from .page_cache import drop, resident_bytes
@@ -39,11 +39,11 @@ HERE = Path(__file__).parent
 GENERATOR = HERE / "generator.py"
 
 
-class NginxCache(HttpFront):
+class NginxCache(WithBackend):
     """nginx with proxy_cache in its own folder; a tuning's directives say how it reads the disk."""
 
     name = "nginx-cache/kernel"
-    behind = "origin"
+    backend_kind = "origin"
 
     def __init__(self, endpoint: Endpoint, settings: ServerSettings):
         super().__init__(endpoint, settings)
@@ -56,7 +56,7 @@ class NginxCache(HttpFront):
         self._unlimited = ""
 
     @override
-    def start_behind(self) -> None:
+    def start_backend(self) -> None:
         self._start_generator()
         self._origin.start()
 

@@ -23,7 +23,7 @@ from stackcost.servers.probe import Response, ask, ensure_port_free, fit_body
 from .configuration import Directives, render
 
 DEFAULT_REQUEST = b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\n\r\n"
-STOP_PATIENCE_S = 5.0
+STOP_TIMEOUT_S = 5.0
 SPARE_FILES = 200  # besides connections, nginx opens logs, sockets and served files
 
 BOTH_VERSIONS = "TLSv1.2 TLSv1.3"  # for profiles, whose clients say which they want
@@ -226,7 +226,7 @@ class NginxKernel(Server):
 
     def stop(self) -> None:
         """End nginx; its configuration and log stay in the folder."""
-        self._program.end(STOP_PATIENCE_S)
+        self._program.end(STOP_TIMEOUT_S)
         for name in (STATUS_SOCKET, "nginx.pid"):
             (self._endpoint.folder / name).unlink(missing_ok=True)
         for name in ("temporary", "www"):

@@ -35,7 +35,7 @@ class Rustls(Native, FileServer):
         return "hyper has no HTTP/3" if version == "3" else ""
 
     def program(self) -> list[str]:
-        """All that it is told is in its arguments."""
+        """All its settings are in its arguments."""
         settings, where = self.settings, self.endpoint
         ports = {
             "plain": where.port,

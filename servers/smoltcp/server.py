@@ -21,7 +21,7 @@ class Smoltcp(Native, UserStack):
         return 1
 
     def command(self) -> list[str]:
-        """All that it is told is in its arguments."""
+        """All its settings are in its arguments."""
         where = self.endpoint
         interface, own, gateway = self.link
         mac = hardware_address(End(where.namespace, interface))

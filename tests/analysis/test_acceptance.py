@@ -1,4 +1,4 @@
-"""RFC 9411's criteria, held against trials whose course is known."""
+"""RFC 9411's criteria, held against trials whose timeline is known."""
 
 from stackcost.analysis.acceptance import acceptance
 from stackcost.analysis.readings import Readings

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from jumpavg import classify
 
-from stackcost.analysis.change_points import groups_of
+from stackcost.analysis.change_points import segments_of
 
 
 def series(seed: int) -> list[list[float]]:
@@ -28,7 +28,7 @@ def test_the_groups_are_those_of_jumpavg(seed: int) -> None:
     for group in classify(measurements):
         theirs.append((first, len(group), group.stats.avg, group.stats.stdev))
         first += len(group)
-    ours = groups_of(measurements)
+    ours = segments_of(measurements)
     assert [each[:2] for each in ours] == [each[:2] for each in theirs]
     for mine, other in zip(ours, theirs, strict=True):
         assert mine[2:] == pytest.approx(other[2:], rel=1e-9, abs=1e-9)
@@ -38,7 +38,7 @@ def test_a_long_series_takes_less_time_than_a_short_one_with_jumpavg() -> None:
     random = np.random.default_rng(1)
     long = random.normal(100, 2, (1000, 3)).tolist()
     began = time.thread_time()
-    groups_of(long)
+    segments_of(long)
     ours = time.thread_time() - began
     began = time.thread_time()
     classify(long[:250])
@@ -46,6 +46,6 @@ def test_a_long_series_takes_less_time_than_a_short_one_with_jumpavg() -> None:
 
 
 def test_nothing_and_only_zeros() -> None:
-    assert groups_of([]) == []
-    ((first, count, mean, deviation),) = groups_of([[0.0], [0.0, 0.0]])
+    assert segments_of([]) == []
+    ((first, count, mean, deviation),) = segments_of([[0.0], [0.0, 0.0]])
     assert (first, count, mean, deviation) == (0, 2, 0.0, 0.0)

@@ -32,11 +32,11 @@ def test_time_is_divided_as_in_the_warm_up_where_that_was_read() -> None:
     trial = load_trial(microseconds={"user": 10, "system": 40, "irq": 1, "softirq": 49})
     for name, number in (("process", "7"), ("process", "99"), ("cpu", "1")):
         for kind, seconds in (("user", 0.03), ("system", 0.01 if number == "7" else 0.09)):
-            metric = "task.divided_time" if name == "process" else "cpu.divided_time"
+            metric = "task.traced_time" if name == "process" else "cpu.traced_time"
             trial.samples += gauge(metric, [seconds], {name: number, "kind": kind})
     seen = Readings(trial)
-    assert core_time.divided_share(seen, ["7"]) == pytest.approx(0.75)
-    assert core_time.divided_share(seen, ["8"]) is None
+    assert core_time.user_mode_share(seen, ["7"]) == pytest.approx(0.75)
+    assert core_time.user_mode_share(seen, ["8"]) is None
     cost = cpu.server_cost(seen, cpus=[1])
     assert (cost["user"], cost["system"]) == (pytest.approx(37.5), pytest.approx(12.5))
     core = core_time.core_seconds(seen, 1, "sustain")

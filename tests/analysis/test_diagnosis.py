@@ -9,7 +9,7 @@ from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
 from stackcost.contracts.counts import FramesPassed
 from stackcost.contracts.trial import Trial
-from stackcost.report.doubts import doubts
+from stackcost.report.flags import flag_lines
 from stackcost.report.tables import short_cost_table
 from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import add_other_program, counter, gauge, load_trial
@@ -65,7 +65,7 @@ def test_vanished_frames_have_a_point_a_way_and_a_number(
 
 def test_the_screen_says_where_frames_vanished_and_not_that_a_ceiling_was_passed() -> None:
     summary = summarise([lossy(FramesPassed(20_000, 20_000, 8_323, 8_323))], CONTEXT)
-    assert any("11,677 of 20,000 frames to servers" in line for line in doubts(summary))
+    assert any("11,677 of 20,000 frames to servers" in line for line in flag_lines(summary))
     assert short_cost_table(summary).rows[0][1] == "1,000, not all passed"
 
 
@@ -182,7 +182,7 @@ def test_a_neighbour_without_an_answer_is_told_while_it_is_in_use(begun: int) ->
     where = {"namespace": "dut", "interface": "sc-dut1", "address": "198.19.0.77"}
     trial.samples += gauge("neighbour.unresolved", (1, 1), where)
     trial.samples += gauge("ip.counter", (0, 0), answers | {"counter": "IpFragFails"})
-    assert diagnosis(Readings(trial)) == [], "an entry of before"
+    assert diagnosis(Readings(trial)) == [], "an older entry"
     trial.samples += counter("ip.counter", begun, answers)
     assert diagnosis(Readings(trial))[:1] == told
 
@@ -212,7 +212,7 @@ def test_what_failed_comes_before_what_disturbed_more_trials() -> None:
     for trial in trials:
         add_other_program(trial, 0.4)
     trials[-1].load.client |= {"tcps_drops": 2263, "tcps_timeoutdrop": 2263}
-    lines = [line for line in doubts(summarise(trials, CONTEXT)) if line.startswith("  ")]
+    lines = [line for line in flag_lines(summarise(trials, CONTEXT)) if line.startswith("  ")]
     failed, others = (
         next(at for at, line in enumerate(lines) if words in line)
         for words in ("2,263 of 10,000 connections failed", "other programs took")

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stackcost.analysis.between import ASSUMED, of_history
+from stackcost.analysis.between_runs import ASSUMED, of_history
 from stackcost.analysis.comparison import Comparison, Design, Question, compare, compare_all
 from stackcost.analysis.series import Series
 from stackcost.analysis.system_series import ROUNDS_OF_A_RUN, between_runs

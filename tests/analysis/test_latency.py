@@ -1,6 +1,6 @@
 from hdrh.histogram import HdrHistogram
 
-from stackcost.analysis.figures.groups import Loads
+from stackcost.analysis.figures.groups import LoadTrials
 from stackcost.analysis.figures.latency import LATENCY, UNKNOWN_REASON
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.spread import Spread
@@ -23,7 +23,7 @@ def trial(*microseconds: int) -> Trial:
 
 
 def percentiles(*trials: Trial) -> dict[str, Spread]:
-    return LATENCY.spreads(Loads([Readings(each) for each in trials], CONTEXT))
+    return LATENCY.spreads(LoadTrials([Readings(each) for each in trials], CONTEXT))
 
 
 def test_every_round_has_its_own_percentile() -> None:
@@ -55,7 +55,7 @@ def test_the_tail_is_told_of_trials_with_ten_connections_beyond_it_and_else_why_
     table = latency_table(summarise([enough], CONTEXT))
     assert table.columns[-3:] == ("p99.99", "p99.999", "max")
     assert table.rows[0][-3:] == ("200", "n/a", "200")
-    assert "p99.999 of some rows is not told: fewer than 1,000,000 connections" in table.title
+    assert "p99.999 is missing in some rows: fewer than 1,000,000 connections" in table.title
     assert "p99.99 of some rows" not in table.title
     assert percentiles(many(999_985, 15))["latency.completion.p99.999"].values == [200]
 

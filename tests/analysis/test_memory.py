@@ -5,10 +5,10 @@ import pytest
 
 from stackcost.analysis.figures.registry import of_memory
 from stackcost.analysis.memory import fit, lines
-from stackcost.analysis.memory_total import Holds
+from stackcost.analysis.memory_total import HoldTrials
 from stackcost.analysis.readings import Readings
 from stackcost.collect.slab_owners import LEFT
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from tests.analysis.trials import gauge, hold_trial
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
@@ -49,11 +49,11 @@ def test_memory_that_does_not_move_is_a_straight_line() -> None:
 
 def test_one_point_is_no_slope() -> None:
     assert fit([(1000, 5e6), (1000, 6e6)]) is None
-    assert not Holds([Readings(hold_trial(2000, KERNEL))], {}).fitted
+    assert not HoldTrials([Readings(hold_trial(2000, KERNEL))], {}).fitted
 
 
 def test_kernel_stack_counts_slab_buffers_and_process() -> None:
-    held = Holds(holds(KERNEL, 1) + holds(KERNEL, 2), {})
+    held = HoldTrials(holds(KERNEL, 1) + holds(KERNEL, 2), {})
     found = of_memory(held)
     assert held.counted == ["kernel slab", "socket buffers", "process"]
     assert found["memory.total"].median == pytest.approx(4120)
@@ -62,7 +62,7 @@ def test_kernel_stack_counts_slab_buffers_and_process() -> None:
 
 
 def test_peer_counts_its_pools_and_shows_its_process_beside_them() -> None:
-    held = Holds(holds(PEER), {})
+    held = HoldTrials(holds(PEER), {})
     found = of_memory(held)
     assert held.counted == ["engine pools"]
     assert found["memory.total"].median == pytest.approx(320)
@@ -72,7 +72,7 @@ def test_peer_counts_its_pools_and_shows_its_process_beside_them() -> None:
 
 def test_a_round_that_lacks_a_kind_has_no_total() -> None:
     short = {name: size for name, size in KERNEL.items() if name != "process.pss"}
-    totals = Holds(holds(KERNEL, 1) + holds(short, 2), {}).per_flow.by_round
+    totals = HoldTrials(holds(KERNEL, 1) + holds(short, 2), {}).per_flow.by_round
     assert totals[1] == pytest.approx(4120)
     assert totals[2] is None
 
@@ -100,7 +100,7 @@ def test_a_socket_has_one_object_of_a_cache_of_files_whoever_reads_files(
         for n in (0, 2000, 8000)
     ]
     assert lines(holds, {})["kernel slab"].slope == pytest.approx(3900)
-    found = of_memory(Holds(holds, {}))
+    found = of_memory(HoldTrials(holds, {}))
     assert found[f"memory.caches.{cache}"].median == pytest.approx(200)
     assert found["memory.total"].median == pytest.approx(4320)
 
@@ -111,7 +111,7 @@ def test_a_cache_of_files_that_shares_its_slabs_with_sockets_counts_whole() -> N
 
 
 def test_what_grows_with_time_is_no_memory_of_flows() -> None:
-    order = load_experiment(COMPARE).memory.in_order("established")
+    order = read_experiment(COMPARE).memory.in_order("established")
     holds = [
         hold_after(count, count, {"kmalloc-512": 1000 * at}, at) for at, count in enumerate(order)
     ]
@@ -145,7 +145,7 @@ def test_caches_that_only_grow_with_time_are_shown_and_not_counted() -> None:
     assert apart["other slab"].slope == pytest.approx(772)
     merged = lines(trials, {"anon_vma_chain": ["eventpoll_pwq"]})
     assert merged["kernel slab"].slope == pytest.approx(3772), "merged with one of a connection"
-    found = of_memory(Holds(trials, {}))
+    found = of_memory(HoldTrials(trials, {}))
     assert found["memory.total"].median == pytest.approx(4120)
     assert "memory.caches.proc_inode_cache" in found
 
@@ -164,7 +164,7 @@ def with_owners(seen: Readings, counted: Mapping[tuple[str, str], float]) -> Rea
 
 def test_a_cache_is_divided_by_the_functions_that_allocated_what_is_left_of_it() -> None:
     counted = OWNERS | {("sk_prot_alloc", "passed"): 20.0}
-    found = of_memory(Holds([with_owners(seen, counted) for seen in holds(KERNEL)], {}))
+    found = of_memory(HoldTrials([with_owners(seen, counted) for seen in holds(KERNEL)], {}))
     assert found["memory.owners.TCP: sk_prot_alloc"].median == pytest.approx(3700 * 3 / 4)
     assert found["memory.owners.TCP: sk_clone_lock"].median == pytest.approx(3700 / 4)
     assert found["memory.passed.TCP: sk_prot_alloc"].median == pytest.approx(0.2)
@@ -173,9 +173,9 @@ def test_a_cache_is_divided_by_the_functions_that_allocated_what_is_left_of_it()
 
 def test_small_owners_are_others_and_a_peers_flows_have_none() -> None:
     small = OWNERS | {("tiny", "left"): 1.0}
-    found = of_memory(Holds([with_owners(seen, small) for seen in holds(KERNEL)], {}))
+    found = of_memory(HoldTrials([with_owners(seen, small) for seen in holds(KERNEL)], {}))
     assert found["memory.owners.TCP: others"].median == pytest.approx(3700 / 121)
-    peer = of_memory(Holds([with_owners(seen, small) for seen in holds(PEER)], {}))
+    peer = of_memory(HoldTrials([with_owners(seen, small) for seen in holds(PEER)], {}))
     assert not [name for name in peer if name.startswith("memory.owners")]
 
 
@@ -183,7 +183,7 @@ def test_owners_that_could_not_be_followed_are_unknown_with_the_reason() -> None
     held = holds(KERNEL)
     for seen in held:
         seen.trial.samples.append(LEFT.unknown(1.0, "no BTF"))
-    found = of_memory(Holds([Readings(seen.trial) for seen in held], {}))
+    found = of_memory(HoldTrials([Readings(seen.trial) for seen in held], {}))
     assert (found["memory.owners.all"].median, found["memory.owners.all"].reason) == (
         None,
         "no BTF",

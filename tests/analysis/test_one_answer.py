@@ -41,8 +41,8 @@ def trial(server: str, round_number: int, cost_us: float, drawn: random.Random) 
     made.samples += tenths("core.work_count", [5] * 100, {"cpu": "1"})
     made.samples += tenths("core.work_time", work, {"cpu": "1"})
     made.samples += gauge("core.work_least", [6e-6], {"cpu": "1"})
-    made.samples += tenths("core.call_time", [5 * CALL_S * slower] * 100, {"cpu": "1"})
-    made.samples += tenths("core.load_time", [5 * 250e-9] * 100, {"cpu": "1"})
+    made.samples += tenths("core.system_call_time", [5 * CALL_S * slower] * 100, {"cpu": "1"})
+    made.samples += tenths("core.memory_read_time", [5 * 250e-9] * 100, {"cpu": "1"})
     return made
 
 

@@ -87,7 +87,7 @@ def test_a_load_past_the_ceiling_is_in_no_headline() -> None:
 
 def test_without_a_load_below_the_ceiling_the_factor_is_unknown_and_says_why() -> None:
     factor = summarise(over_rounds(4000, drowned=(4000,)), CONTEXT).factors[0]
-    assert factor.ratio.median is None and factor.above_cost.median is None
+    assert factor.ratio.median is None and factor.baseline_cost.median is None
     assert factor.ratio.reason == (
         "every common load was above the ceiling: at 4,000 connections/s nginx/kernel "
         "(it used 98% of core 1)"

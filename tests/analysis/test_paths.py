@@ -19,7 +19,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.published.tables import sidecar_table
 from stackcost.report.paths import paths_answer, paths_table
 from tests.analysis.runs import CONTEXT
-from tests.analysis.trials import add_server_behind, gauge, hold_trial, load_trial
+from tests.analysis.trials import add_backend, gauge, hold_trial, load_trial
 
 ROUNDS = (1, 2, 3, 4, 5, 6)
 PROXY = {"user": 40.0, "system": 100.0, "irq": 2.0, "softirq": 58.0}
@@ -30,7 +30,7 @@ def load(name: str, path: dict[str, float], server: float, number: int, offered:
     """At `offered` connections/s; `server` of the path's time is the server's own processes'."""
     completed = offered * 10
     trial = load_trial(name, number, number, offered, path, completed)
-    add_server_behind(trial, server, 20.0, completed, cpu="1")
+    add_backend(trial, server, 20.0, completed, cpu="1")
     return trial
 
 
@@ -51,7 +51,7 @@ def paths(loads: Sequence[int] = (500, 1000)) -> list[Trial]:
 
 def summary_of(trials: Sequence[Trial]) -> Summary:
     servers = tuple(dict.fromkeys(trial.server for trial in trials))
-    return summarise(trials, replace(CONTEXT, servers=servers, pairs=(), behind_on="device"))
+    return summarise(trials, replace(CONTEXT, servers=servers, pairs=(), backend_on="device"))
 
 
 def test_a_path_adds_what_its_cores_take_more_than_those_of_the_bare_server() -> None:
@@ -100,13 +100,13 @@ def test_a_published_sidecar_is_a_multiple_of_the_envoy_measured_here() -> None:
 def test_without_the_bare_server_or_a_server_behind_there_is_no_answer() -> None:
     no_bare = [trial for trial in paths() if trial.server != "dut/wire"]
     assert hops_of(summary_of(no_bare)) is None
-    assert hops_of(summary_of(paths()).model_copy(update={"behind_on": None})) is None
+    assert hops_of(summary_of(paths()).model_copy(update={"backend_on": None})) is None
     assert "No path was measured" in paths_answer(summary_of(no_bare))
 
 
 def test_a_server_on_the_generators_cores_is_not_taken_for_the_bare_server() -> None:
     """Its receive work and its frames cross no core there, so it costs a third."""
-    summary = summary_of(paths()).model_copy(update={"behind_on": "load"})
+    summary = summary_of(paths()).model_copy(update={"backend_on": "load"})
     assert hops_of(summary) is None
     assert "cost is not known whole" in paths_answer(summary)
 
@@ -157,8 +157,10 @@ def held(name: str, slab: float, process: float, own: float, behind: float, kept
         trial = hold_trial(count, {"slab.bytes": slab, "process.pss": process}, name, at + 1)
         sockets = {"namespace": "n", "protocol": "TCP", "state": "inuse"}
         trial.samples += gauge("sockstat.sockets", [own * count] * 4, sockets)
-        trial.samples += gauge("behind.sockets", [3 + behind * count] * 4, {})
-        trial.samples += gauge("behind.pss", [kept * count] * 4, {"role": "master", "process": "8"})
+        trial.samples += gauge("backend.sockets", [3 + behind * count] * 4, {})
+        trial.samples += gauge(
+            "backend.pss", [kept * count] * 4, {"role": "master", "process": "8"}
+        )
         trials.append(trial)
     return trials
 

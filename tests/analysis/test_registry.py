@@ -14,7 +14,7 @@ from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.analysis.events.summary import EventSummary, summarise_events
 from stackcost.analysis.figures import registry
 from stackcost.analysis.figures.figure import Figure, Of, Values
-from stackcost.analysis.figures.groups import Loads
+from stackcost.analysis.figures.groups import LoadTrials
 from stackcost.analysis.head import Head, definition
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
@@ -29,7 +29,7 @@ from tests.analysis.http_trials import asked, cached, summary
 from tests.analysis.runs import CONTEXT, compared
 from tests.analysis.test_generators import of_two
 from tests.analysis.trials import counter, hold_trial, load_trial
-from tests.device.courses import PLAN, course, mixed
+from tests.device.event_trials import PLAN, event_trial, mixed
 from tests.search.simulated import Simulated, plan_of
 
 SWITCHES = CollectedFigure(
@@ -93,7 +93,7 @@ def searches() -> CeilingSummary:
 
 def happened() -> EventSummary:
     return summarise_events(
-        [course(4.0, 11.0), mixed({100.0: 1.0, 200.0: 0.5, 50.0: 1.0})],
+        [event_trial(4.0, 11.0), mixed({100.0: 1.0, 200.0: 0.5, 50.0: 1.0})],
         "a run",
         PLAN,
         "complete",
@@ -168,9 +168,9 @@ def test_flows_in_other_states_are_compared_and_exported_too() -> None:
 @pytest.mark.parametrize("word", ["name", "unit", "definition", "source"])
 def test_a_figure_without_one_of_its_words_cannot_be_made(word: str) -> None:
     words = {"name": "mine", "unit": "1", "definition": "of mine", "source": "/proc/mine"}
-    Figure[Loads](**words, of="load", compute=lambda loads: None)
+    Figure[LoadTrials](**words, of="load", compute=lambda loads: None)
     with pytest.raises(ValueError, match=f"has no {word}"):
-        Figure[Loads](**words | {word: ""}, of="load", compute=lambda loads: None)
+        Figure[LoadTrials](**words | {word: ""}, of="load", compute=lambda loads: None)
 
 
 def test_no_two_figures_have_one_name() -> None:
@@ -179,8 +179,8 @@ def test_no_two_figures_have_one_name() -> None:
 
 
 def test_a_figure_that_applies_has_its_value_with_unit_and_rounds() -> None:
-    loads = Loads([Readings(load_trial(round_number=7))], CONTEXT)
-    figure = Figure[Loads](
+    loads = LoadTrials([Readings(load_trial(round_number=7))], CONTEXT)
+    figure = Figure[LoadTrials](
         name="mine",
         unit="B",
         definition="five",

@@ -15,7 +15,7 @@ from tests.analysis.trials import counter
 
 def test_factors_are_the_ratio_of_the_two_servers() -> None:
     cpu, memory = summarise(compared(), CONTEXT).factors
-    assert (cpu.name, cpu.above, cpu.below) == ("cpu", "nginx/kernel", "astf-peer")
+    assert (cpu.name, cpu.baseline, cpu.against) == ("cpu", "nginx/kernel", "astf-peer")
     assert cpu.ratio.median == pytest.approx(10, rel=0.02)
     assert len(cpu.ratio.values) == 3, "one value per round, all kept"
     assert cpu.ratio.low and cpu.ratio.high and cpu.ratio.low < 10 < cpu.ratio.high
@@ -37,7 +37,7 @@ def with_a_link(trials: list[Trial]) -> list[Trial]:
 
 def test_the_least_is_of_all_that_the_peers_side_takes() -> None:
     summary = summarise(with_a_link(compared()), CONTEXT)
-    beside = summary.servers[1].levels[-1].kinds("beside_polling")
+    beside = summary.servers[1].levels[-1].kinds("peer_kernel_cpu")
     assert beside["receive polls"].median == pytest.approx(5, rel=0.01)
     more = sum(spent.median or 0.0 for spent in beside.values())
     cpu, memory = summary.factors

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackcost.analysis.between import ASSUMED
+from stackcost.analysis.between_runs import ASSUMED
 from stackcost.analysis.comparison import Comparison, compare_all
 from stackcost.analysis.head import SystemFigure
 from stackcost.analysis.spread import spread
@@ -36,7 +36,7 @@ def side(
                     checks=[],
                 )
             )
-        for name, value in (("server_cpu_total", 100.0), ("closure", 1.0)):
+        for name, value in (("server_cpu_total", 100.0), ("accounted_share", 1.0)):
             values = spread([value] * len(costs), "")
             figures[name, load] = SystemFigure("nginx/kernel", name, load, values)
     return SystemFigures(figures, rows)  # type: ignore[arg-type]
@@ -53,9 +53,9 @@ def test_a_cost_is_judged_by_turns_over_all_loads_and_shown_at_each() -> None:
     assert found == [
         ("a: server_cpu_total", "every load, by turns", True),
         ("a: server_cpu_total", "1,000/s", False),
-        ("a: closure", "1,000/s", False),
+        ("a: accounted_share", "1,000/s", False),
         ("a: server_cpu_total", "2,000/s", False),
-        ("a: closure", "2,000/s", False),
+        ("a: accounted_share", "2,000/s", False),
     ]
     found = cost(one, side([110, 111, 112]))
     assert found.a.values == pytest.approx([100 / 101, 1, 102 / 101])  # trials of a turn are one
@@ -115,14 +115,17 @@ def test_at_a_single_load_it_is_the_cost_itself() -> None:
     one, other = side([100, 101], loads=LOADS[:1]), side([110, 111], loads=LOADS[:1])
     found = cost(one, other)
     assert found.at == "1,000/s, by turns" and found.b.values == pytest.approx([110, 111])
-    assert [each.figure for each in questions(one, other)] == ["server_cpu_total", "closure"]
+    assert [each.figure for each in questions(one, other)] == [
+        "server_cpu_total",
+        "accounted_share",
+    ]
 
 
 def test_a_system_that_slows_what_tells_the_hosts_speed_is_no_cheaper_for_that() -> None:
     """Known calls and loads take 8 % longer beside it, because it walks through the caches."""
     a, b = side([100.0, 101, 102, 103] * 3), side([100.0, 101, 102, 103] * 3)
-    slower = {"call_time": 630.0, "load_time": 270.0}
-    quick = {"call_time": 583.0, "load_time": 250.0}
+    slower = {"system_call_time": 630.0, "memory_read_time": 270.0}
+    quick = {"system_call_time": 583.0, "memory_read_time": 250.0}
     a = a._replace(trials=[each.model_copy(update=quick) for each in a.trials])
     b = b._replace(trials=[each.model_copy(update=slower) for each in b.trials])
     found = cost(a, b, same_run=True)

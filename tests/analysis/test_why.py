@@ -8,7 +8,7 @@ from ruamel.yaml import YAML
 from stackcost.analysis.cpu import server_cost
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
-from stackcost.analysis.why.division import by_category, division, why_none
+from stackcost.analysis.why.attribution import attribution, by_category, why_none
 from stackcost.analysis.why.table import FILE, UNMATCHED, table
 from stackcost.contracts.functions import RETURNS
 from stackcost.contracts.sample import Kind, Sample
@@ -40,7 +40,7 @@ KNOWN = {
 
 def test_the_parts_add_up_to_the_exact_cost_and_have_its_kinds_shares() -> None:
     seen = Readings(sampled(load_trial(), KNOWN))
-    found = division(seen, [1])
+    found = attribution(seen, [1])
     cost = server_cost(seen, [1])
     assert found and not found.reason
     for kind in ("user", "system"):
@@ -56,7 +56,7 @@ def test_the_parts_add_up_to_the_exact_cost_and_have_its_kinds_shares() -> None:
 
 
 def test_a_part_says_on_whose_behalf_it_ran_and_how_sure_its_share_is() -> None:
-    found = division(Readings(sampled(load_trial(), KNOWN)), [1])
+    found = attribution(Readings(sampled(load_trial(), KNOWN)), [1])
     assert found
     (copied,) = (part for part in found.parts if part.category == "copying and checksums")
     assert copied.behalf == "system call sendto"
@@ -71,7 +71,7 @@ def test_only_samples_inside_the_window_divide_its_time() -> None:
     for moment, value in ((START - 5, 900.0), (END + 3, 1800.0)):
         sample = Sample(moment, "stack.samples", labels, value, "1", Kind.COUNTER, "made")
         trial.samples.append(sample)
-    found = division(Readings(trial), [1])
+    found = attribution(Readings(trial), [1])
     assert found and "user space, late" not in by_category(found.parts)
 
 
@@ -82,7 +82,7 @@ def test_entry_and_return_of_system_calls_are_of_user_mode_as_the_account_has_th
         ("system", f"{CALL};exit_to_user_mode_loop;task_work_run;__fput"): 10,
         ("user", f"libc.so.6;getppid;{RETURNS}"): 40,
     }
-    found = division(Readings(sampled(load_trial(), KNOWN | around)), [1])
+    found = attribution(Readings(sampled(load_trial(), KNOWN | around)), [1])
     assert found
     own = {name: part.us for name, part in by_category(found.parts).items()}
     # 100 of 180 samples of 10 us in user mode are the program's.
@@ -95,7 +95,7 @@ def test_entry_and_return_of_system_calls_are_of_user_mode_as_the_account_has_th
 def test_other_programs_do_not_divide_the_servers_time() -> None:
     trial = sampled(load_trial(), KNOWN)
     sampled(trial, {("system", f"{CALL};ksys_read;vfs_read"): 5000}, process="99")
-    found = division(Readings(trial), [1])
+    found = attribution(Readings(trial), [1])
     assert found and "VFS and sendfile" not in by_category(found.parts)
 
 
@@ -115,7 +115,7 @@ def test_without_samples_the_reason_of_the_collector_is_told() -> None:
     trial.samples.append(
         Sample(START, "stack.samples", {}, None, "1", Kind.COUNTER, "made", reason=told)
     )
-    assert division(Readings(trial), [1]) is None
+    assert attribution(Readings(trial), [1]) is None
     assert why_none(Readings(trial), [1]) == told
 
 
@@ -133,7 +133,7 @@ def test_of_a_peer_the_calls_that_send_are_divided_and_the_polling_loop_is_not()
     trial.samples += counter(
         "process.cpu_time", 1, {"role": "peer", "process": "7", "kind": "user"}
     )
-    found = division(Readings(trial), [1])
+    found = attribution(Readings(trial), [1])
     assert found
     own = {name: part.us for name, part in by_category(found.parts).items()}
     assert own == pytest.approx(
@@ -151,7 +151,7 @@ def test_interrupts_are_told_by_their_vectors_and_the_clocks_own_are_the_measure
         trial.samples += counter("irq.time", seconds, {"cpu": "1", "vector": vector})
     trial.samples += counter("irq.count", 12_000, {"cpu": "1", "vector": "local_timer"})
     trial.samples += counter("stack.fired", 9_000, {"cpu": "1"})
-    found = division(Readings(trial), [1])
+    found = attribution(Readings(trial), [1])
     assert found
     own = by_category([part for part in found.parts if part.kind == "irq"])
     assert own["the measurement itself"].us == pytest.approx(0.45)

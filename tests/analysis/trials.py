@@ -111,7 +111,7 @@ def load_trial(
     return trial
 
 
-def add_server_behind(
+def add_backend(
     trial: Trial, microseconds: float, polls: float, completed: int, cpu: str = "0"
 ) -> None:
     """A server behind a device on one core, a quarter in user mode; `polls`: of its poll thread."""
@@ -121,7 +121,7 @@ def add_server_behind(
     for role, process, user, system in (("worker-0", "8", 0.2, 0.6), ("receive-poll-0", "9", 0, 1)):
         for kind, ticks in (("user", user), ("system", system)):
             labels = {"role": role, "process": process, "kind": kind}
-            trial.samples += counter("behind.cpu_time", ticks, labels)
+            trial.samples += counter("backend.cpu_time", ticks, labels)
 
 
 def hold_trial(

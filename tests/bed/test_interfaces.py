@@ -7,7 +7,7 @@ import pytest
 
 from stackcost.bed.interfaces import TAKEN
 from stackcost.bed.leftovers import undo_all
-from stackcost.bed.local import LocalTestbed, Part
+from stackcost.bed.local import HalfBed, LocalTestbed
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import LOAD_INTERFACE, LOAD_NAMESPACE, TO_SERVER
 
@@ -27,7 +27,7 @@ def tap() -> Iterator[str]:
 
 
 def bed_on(tap: str) -> LocalTestbed:
-    return LocalTestbed(server_cpus=(), wiring=TO_SERVER, part=Part("load", (tap,)))
+    return LocalTestbed(server_cpus=(), wiring=TO_SERVER, part=HalfBed("load", (tap,)))
 
 
 def test_a_tap_is_taken_and_given_back(tap: str) -> None:

@@ -10,7 +10,7 @@ from stackcost.campaign.turn import FIGURE, PlannedTrial, PlannedTrials, Purpose
 from stackcost.contracts.counts import StackCheck
 from stackcost.contracts.load import ConstantLoad, Loss, SearchStep
 from stackcost.contracts.trial import Trial
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
 from stackcost.session.progress import Progress
 from stackcost.systems.registry import server_class
@@ -19,22 +19,22 @@ from tests.analysis.trials import add_other_program, load_trial
 NginxKernel = server_class("nginx/kernel")
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
-EXPERIMENT = load_experiment(COMPARE, quick=True).offering([1000.0])
+EXPERIMENT = read_experiment(COMPARE, quick=True).offering([1000.0])
 
 
 @dataclass
 class MadeUp:
-    """A session and its server. `carrier`: what is said of each trial."""
+    """A session and its server. `check`: what is said of each trial."""
 
     progress: Progress
     log: list[str] = field(default_factory=list)
-    carrier: StackCheck | None = None
+    check: StackCheck | None = None
     experiment: Experiment = EXPERIMENT
 
     def __post_init__(self) -> None:
         self.serving = self
 
-    def look(self, when: str) -> None:
+    def check_stack(self, when: str) -> None:
         """Nothing carries it."""
 
     def before_trial(self) -> dict[str, float]:
@@ -44,7 +44,7 @@ class MadeUp:
         return {}
 
     def stack_check(self, idle: bool) -> StackCheck | None:
-        return self.carrier
+        return self.check
 
     def check_parts(self) -> None:
         """All of it lives."""

@@ -19,7 +19,7 @@ def follow(
     folder = RunFolder.create(results, "test")
     turn = Turn(
         system="",
-        kind=type(session.here.server),
+        kind=type(session.local_server.server),
         experiment=session.experiment,
         where="test",
         logs="test",

@@ -187,7 +187,7 @@ def test_trials_that_only_look_are_stored_with_the_reason_why_they_are_in_no_fig
 def test_what_another_stack_carried_ends_a_search_and_is_no_figure(tmp_path: Path) -> None:
     fallen = StackCheck("onload-balanced", "kernel", "no stack")
     with going(tmp_path) as campaign:
-        campaign.take(turn([planned(quiet)], [], carrier=fallen))
+        campaign.take(turn([planned(quiet)], [], check=fallen))
     said = "carried by the kernel's stack instead of onload-balanced: no stack"
     assert campaign.folder.manifest().not_measured == {"nginx/kernel": said}
     (trial,) = campaign.folder.trials()
@@ -196,7 +196,7 @@ def test_what_another_stack_carried_ends_a_search_and_is_no_figure(tmp_path: Pat
         pytest.raises(StackcostError, match="instead of onload-balanced: no stack"),
         going(tmp_path) as campaign,
     ):
-        campaign.take(turn([planned(quiet, Purpose(decides=True))], [], carrier=fallen))
+        campaign.take(turn([planned(quiet, Purpose(decides=True))], [], check=fallen))
     assert campaign.folder.count() == 1
 
 

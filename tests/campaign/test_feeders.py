@@ -15,8 +15,8 @@ from stackcost.comparison import feeder as comparison
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import EventSettings
 from stackcost.device import feeder as device
-from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.matrix import variants
+from stackcost.experiment.read_file import read_experiment
 from stackcost.search import feeder as ceilings
 from stackcost.search.slowest import (
     BEFORE_THE_FIRST_ROUND,
@@ -64,7 +64,7 @@ def why(searched: Searched) -> str:
 def test_an_experiment_whose_loads_are_shares_first_finds_what_the_slowest_holds(
     campaign: Campaign, progress: Progress
 ) -> None:
-    experiment = load_experiment(COMPARE, quick=True)
+    experiment = read_experiment(COMPARE, quick=True)
     feed = comparison.turns_of(experiment, campaign)
     asked = [next(feed), feed.send((Held(4000.0), ""))]
     assert [turn.where for turn in asked] == [
@@ -83,7 +83,7 @@ def test_an_experiment_whose_loads_are_shares_first_finds_what_the_slowest_holds
 def test_rounds_go_in_one_direction_and_the_other_and_the_time_of_each_is_expected(
     campaign: Campaign, progress: Progress
 ) -> None:
-    experiment = load_experiment(COMPARE, quick=True).offering([1000.0])
+    experiment = read_experiment(COMPARE, quick=True).offering([1000.0])
     turns = list(comparison.turns_of(experiment, campaign))
     order = ["nginx/kernel", "astf-peer", "astf-peer", "nginx/kernel"]
     assert [turn.system for turn in turns] == order
@@ -98,13 +98,13 @@ def test_rounds_go_in_one_direction_and_the_other_and_the_time_of_each_is_expect
 
 def test_http_clients_get_a_session_of_their_own_kind(campaign: Campaign) -> None:
     (first, *_) = comparison.turns_of(
-        load_experiment(EXPERIMENTS / "nginx_cookbook.yaml"), campaign
+        read_experiment(EXPERIMENTS / "nginx_cookbook.yaml"), campaign
     )
     assert first.open is open_http_session
 
 
 def test_a_system_that_holds_nothing_ends_the_search_for_loads() -> None:
-    systems = variants(load_experiment(COMPARE, quick=True))
+    systems = variants(read_experiment(COMPARE, quick=True))
     feed = lowest_ceilings(systems)
     next(feed)
     system = Simulated(0.0)
@@ -115,7 +115,7 @@ def test_a_system_that_holds_nothing_ends_the_search_for_loads() -> None:
 
 
 def test_a_system_that_stops_amid_the_search_for_loads_ends_it_with_what_it_held() -> None:
-    systems = variants(load_experiment(COMPARE, quick=True))
+    systems = variants(read_experiment(COMPARE, quick=True))
     feed = lowest_ceilings(systems)
     next(feed)
     system = Simulated(5_000.0)
@@ -130,21 +130,23 @@ def test_a_system_that_stops_amid_the_search_for_loads_ends_it_with_what_it_held
         feed.send((None, why(Searched(found, 4_000, system.trials, True))))
 
 
-def test_a_search_is_followed_by_its_twin_from_the_load_that_was_not_held() -> None:
-    (nginx, peer) = variants(load_experiment(COMPARE, quick=True))
+def test_a_search_is_followed_by_its_reference_system_from_the_load_that_was_not_held() -> None:
+    (nginx, peer) = variants(read_experiment(COMPARE, quick=True))
     settings = settings_for("connections", quick=True)
     plan = ceilings.CeilingPlan((nginx, peer), {"connections": settings}, 1, None)
     feed = ceilings.turns_of(plan)
     first = next(feed)
     found = SearchResult({goal: Bounds(upper=5000.0) for goal in settings.goals})
-    twin = feed.send(Searched(found, 9000.0, [], False))
-    assert (first.system, twin.system) == ("nginx/kernel", "")
-    assert twin.kind is server_class("astf-peer") and twin.where.endswith("(twin)")
-    assert twin.steps.keywords["load"] == 5000.0  # type: ignore[attr-defined]
+    reference = feed.send(Searched(found, 9000.0, [], False))
+    assert (first.system, reference.system) == ("nginx/kernel", "")
+    assert reference.kind is server_class("astf-peer") and reference.where.endswith(
+        "(reference system)"
+    )
+    assert reference.steps.keywords["load"] == 5000.0  # type: ignore[attr-defined]
     last = feed.send(None)
     assert last.system == "astf-peer"
     with pytest.raises(StopIteration):
-        feed.send(Searched(found, 9000.0, [], False))  # the peer is its own twin
+        feed.send(Searched(found, 9000.0, [], False))  # the peer is its own reference system
     of_search, of_twin, of_last = ceilings.expected_seconds(plan)
     assert of_search == of_last > of_twin > 0
 
@@ -164,7 +166,7 @@ def test_a_search_fed_step_by_step_tries_the_loads_of_one_that_is_gone_through(s
 
 
 def test_each_event_has_a_bed_of_its_own_and_only_an_exhaustion_a_small_table() -> None:
-    pattern = load_experiment(EXPERIMENTS / "dut.yaml", quick=True)
+    pattern = read_experiment(EXPERIMENTS / "dut.yaml", quick=True)
     experiment = pattern.model_copy(update={"servers": ["dut/nat44"]})
     settings = EventSettings()
     turns = list(device.turns_of(experiment, ["mix", "half_open", "cut"], settings))

@@ -1,4 +1,4 @@
-"""Eight cells over two beds, whose hosts are namespaces; a host of one bed is killed amid them."""
+"""Eight cells over two beds, whose hosts are namespaces; a host of one bed is killed meanwhile."""
 
 import json
 import os

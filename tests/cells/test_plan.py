@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from stackcost.cells.beds import load_beds
+from stackcost.cells.beds import read_beds
 from stackcost.cells.plan import cells_of
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.system_names import pairs
-from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.matrix import variants
+from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
 from tests.hosts.test_on_bed import PLAN
 
@@ -19,7 +19,7 @@ from tests.hosts.test_on_bed import PLAN
 def made(folder: Path, name: str = "plan", **changed: Any) -> Experiment:
     file = folder / f"{name}.yaml"
     file.write_text(json.dumps(PLAN | changed))
-    return load_experiment(file)
+    return read_experiment(file)
 
 
 def names(experiment: Experiment) -> list[str]:
@@ -100,8 +100,8 @@ def test_two_cells_of_one_name_and_beds_of_two_kinds_are_refused(tmp_path: Path)
     made(tmp_path, "larger", **sections, cores={"load": [0, 1], "server": [1, 2]})
     beds = {each: tmp_path / f"{each}.yaml" for each in ("plan", "small", "remote", "larger")}
     with pytest.raises(StackcostError, match="the beds plan and small both use this machine"):
-        load_beds([beds["plan"], beds["small"]])
+        read_beds([beds["plan"], beds["small"]])
     for two in (["plan", "remote"], ["remote", "larger"]):
         with pytest.raises(StackcostError, match="the beds are not of one kind: "):
-            load_beds([beds[each] for each in two])
-    assert list(load_beds([beds["remote"]])) == ["remote"]
+            read_beds([beds[each] for each in two])
+    assert list(read_beds([beds["remote"]])) == ["remote"]

@@ -13,7 +13,7 @@ from stackcost.clients.http3 import Http3Client
 from stackcost.contracts.addresses import SERVICE_ADDRESS
 from stackcost.contracts.http import HttpVersion
 from stackcost.contracts.server import Server
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.host.namespace import execute
 from stackcost.session.server_settings import server_settings
 from stackcost.systems.registry import SHIPPED, server_class
@@ -22,7 +22,7 @@ from tests.servers.conftest import started
 pytestmark = pytest.mark.bed
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
-TLS = load_experiment(EXPERIMENTS / "tls.yaml")  # before a bed narrows the cores that `auto` sees
+TLS = read_experiment(EXPERIMENTS / "tls.yaml")  # before a bed narrows the cores that `auto` sees
 OWN = addresses_of("16.0.0.1-16.0.0.2", 1)
 SECURE = f"https://{SERVICE_ADDRESS}:443"
 PATH = ("/1000.bin",)

@@ -125,28 +125,28 @@ def test_user_and_system_time_are_told_while_a_session_divides(
     with Sampler([CpuAccount(), CpuTime()], interval_s=0.2) as sampler:
         for _ in range(2):  # what ran between two divisions is in none
             mark, since = len(sampler.samples), time.monotonic()
-            sampler.divide(True)
+            sampler.trace_system_calls(True)
             process = start(program.format(seconds=0.4), cpu)
             seconds = finish(process)
-            sampler.divide(False)
+            sampler.trace_system_calls(False)
             finish(start((CALL if program == BURN else BURN).format(seconds=0.2), cpu))
-            divided, passed = sampler.samples[mark:], time.monotonic() - since
+            traced, passed = sampler.samples[mark:], time.monotonic() - since
     of_process, of_cpu = (
         {
             s.labels["kind"]: s.value or 0.0
-            for s in divided
+            for s in traced
             if s.metric == metric and s.labels[label] == str(number)
         }
         for metric, label, number in (
-            ("task.divided_time", "process", process.pid),
-            ("cpu.divided_time", "cpu", cpu),
+            ("task.traced_time", "process", process.pid),
+            ("cpu.traced_time", "cpu", cpu),
         )
     )
     # Others run on the CPU, too, for as long as they will; no more than the time that passed.
     assert 0.8 * seconds < sum(of_process.values()) < 1.1 * seconds
     assert sum(of_process.values()) - 0.05 < sum(of_cpu.values()) <= passed
     assert user[0] <= of_process["user"] / sum(of_process.values()) <= user[1]
-    assert all(s.metric != "task.divided_time" or s in divided for s in sampler.samples[mark:])
+    assert all(s.metric != "task.traced_time" or s in traced for s in sampler.samples[mark:])
 
 
 def test_a_division_that_the_kernel_refuses_is_unknown_and_all_else_is_known(
@@ -161,11 +161,11 @@ def test_a_division_that_the_kernel_refuses_is_unknown_and_all_else_is_known(
 
     monkeypatch.setattr(BpfObject, "__init__", refuse)
     with Sampler([CpuAccount()], interval_s=10) as sampler:
-        sampler.divide(True)
-        sampler.divide(False)
+        sampler.trace_system_calls(True)
+        sampler.trace_system_calls(False)
         samples = sampler.samples
     unknown = {s.metric for s in samples if s.value is None}
-    assert unknown == {"cpu.divided_time", "task.divided_time"}
+    assert unknown == {"cpu.traced_time", "task.traced_time"}
     assert all("Invalid argument" in s.reason for s in samples if s.value is None)
 
 
@@ -175,14 +175,14 @@ def test_a_division_that_fails_is_not_left_on(monkeypatch: pytest.MonkeyPatch) -
     def fail(programs: BpfObject) -> None:
         raise StackcostError("BPF map tasks cannot be read (Bad address)")
 
-    monkeypatch.setattr(cpu_account, "_divided", fail)
+    monkeypatch.setattr(cpu_account, "_traced", fail)
     links = attached_links()
     with Sampler([CpuAccount()], interval_s=10) as sampler:
         own = attached_links() - links
-        sampler.divide(True)
+        sampler.trace_system_calls(True)
         assert attached_links() - links == own
         unknown = {s.metric for s in sampler.samples if s.value is None}
-    assert unknown == {"cpu.divided_time", "task.divided_time"}
+    assert unknown == {"cpu.traced_time", "task.traced_time"}
 
 
 def attached_links() -> int:

@@ -47,7 +47,7 @@ COLLECTORS = (
     network.Network,
     counters.OnloadCounters,
     process.Processes,
-    process.ProcessesBehind,
+    process.BackendProcesses,
     slab.Slab,
     slab_owners.SlabOwners,
     softnet.Softnet,

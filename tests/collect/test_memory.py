@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from stackcost.collect.process import Processes, ProcessesBehind
+from stackcost.collect.process import BackendProcesses, Processes
 from stackcost.collect.slab import Slab, merged_caches
 from stackcost.contracts.roles import POLL_ROLE
 
@@ -59,7 +59,7 @@ def test_sockets_behind_a_device_are_those_of_its_servers_namespace() -> None:
     roles = {f"{POLL_ROLE}-0": 2, "master": os.getpid()}  # a kernel's thread is in none
 
     def count() -> float:
-        (found,) = [s for s in ProcessesBehind(roles).read() if s.metric == "behind.sockets"]
+        (found,) = [s for s in BackendProcesses(roles).read() if s.metric == "backend.sockets"]
         return found.value or 0
 
     before = count()

@@ -11,7 +11,7 @@ from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.host.cores import online_cpus
-from stackcost.host.patience import patience
+from stackcost.host.timeouts import timeout_factor
 from stackcost.host.waiting import wait_until
 
 TURN = Metric("made.turn", "1", Kind.COUNTER, "a test")
@@ -122,6 +122,6 @@ def test_a_slow_host_has_time_to_start_them(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sampler_module, "READ_LIMIT_S", 0.1)
     with pytest.raises(StackcostError, match="'slow' hangs") as error, Sampler([Slow("slow")], 60):
         pass
-    assert "patience" in error.value.hint
-    with patience(100), Sampler([Slow("slow")], 60) as sampler:
+    assert "timeout_factor" in error.value.hint
+    with timeout_factor(100), Sampler([Slow("slow")], 60) as sampler:
         assert [sample.value for sample in sampler.samples] == [1]

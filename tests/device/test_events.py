@@ -9,8 +9,8 @@ READINGS = [n / 2 for n in range(1, 120)]
 
 def ended(unanswered: dict[float, float]) -> float | None:
     """When an event ends whose new connections were unanswered in these numbers."""
-    course = list(unanswered.items())
-    ends = (at for n, (at, _) in enumerate(course, 1) if works_again(course[:n], SETTINGS))
+    readings = list(unanswered.items())
+    ends = (at for n, (at, _) in enumerate(readings, 1) if works_again(readings[:n], SETTINGS))
     return next(ends, None)
 
 

@@ -1,4 +1,4 @@
-"""What the summary of an event says, from trials whose course is known."""
+"""What the summary of an event says, from trials whose timeline is known."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from stackcost.report.answer import summarise_again
 from stackcost.report.device import events_of, sentences
 from stackcost.report.listing import runs_in
 from stackcost.store import Manifest, RunFolder
-from tests.device.courses import PLAN, SETTINGS, course, mixed
+from tests.device.event_trials import PLAN, SETTINGS, event_trial, mixed
 
 
 def result(trial: Trial) -> EventResult:
@@ -24,7 +24,7 @@ def result(trial: Trial) -> EventResult:
 
 
 def test_fullness_failure_and_recovery_are_when_they_were() -> None:
-    found = result(course(full_from=4.0, through_again=11.0))
+    found = result(event_trial(full_from=4.0, through_again=11.0))
     assert found["event.at"].median == 4.0
     assert found["event.first_failure"].median == 4.5
     assert found["event.recovered"].median == 11.5
@@ -33,13 +33,13 @@ def test_fullness_failure_and_recovery_are_when_they_were() -> None:
 
 
 def test_a_device_that_does_not_recover_is_said_not_to() -> None:
-    found = result(course(full_from=4.0, through_again=99.0))
+    found = result(event_trial(full_from=4.0, through_again=99.0))
     assert found["event.recovered"].median is None
     assert "until the end at 30 s, 24 s after the end of the flood" in found.sentence
 
 
 def test_a_table_that_never_fills_is_no_exhaustion() -> None:
-    found = result(course(full_from=99.0, through_again=99.0))
+    found = result(event_trial(full_from=99.0, through_again=99.0))
     assert found["event.at"].median is None and found["event.first_failure"].median is None
     assert found.sentence == "dut/test: its table of 1,000 entries was never full."
 
@@ -89,7 +89,7 @@ def test_a_run_of_events_is_exported_compared_and_has_a_trend(tmp_path: Path) ->
         run = RunFolder.create(tmp_path, "events")
         plan = PLAN | {"events": SETTINGS.model_dump(), "events_format": FORMAT}
         run.write_manifest(Manifest(run=run.name, state="complete", experiment=plan, machine={}))
-        run.add_trial(course(full_from=4.0, through_again=recovers))
+        run.add_trial(event_trial(full_from=4.0, through_again=recovers))
         summarise_again(run)
     one, other = (str(run.path) for run in runs_in(tmp_path))
     exported = said("export", one)

@@ -4,7 +4,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from tests.docs.pages import DOCS, PAGES, REPOSITORY, anchors, reference, without_code
 
 WIDTH = 100  # columns
@@ -79,5 +79,5 @@ def test_the_tutorial_shows_the_files_that_it_runs() -> None:
     text, folder = (DOCS / "tutorial.md").read_text(), REPOSITORY / "examples/tutorial"
     for name in ("server.py", "mine.py", "mine.yaml"):
         assert (folder / name).read_text().strip() in text, name
-    experiment = load_experiment(folder / "mine.yaml", quick=True)
+    experiment = read_experiment(folder / "mine.yaml", quick=True)
     assert experiment.baseline == "mine" and experiment.load.offered_shares == [0.5]

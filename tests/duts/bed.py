@@ -11,7 +11,7 @@ from stackcost.contracts.load import CeilingKind, ConstantLoad
 from stackcost.contracts.server import Server
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE, DUT_SERVER_INTERFACE
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
 from stackcost.host.signals import ending_signals_raise
 from stackcost.loads.constant import offer_load
@@ -19,7 +19,7 @@ from stackcost.loads.search import WARM_UP_S, Steps, reset_server
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 from stackcost.session.progress import Progress
 
-EXPERIMENT = load_experiment(Path(__file__).resolve().parents[2] / "experiments" / "dut.yaml", True)
+EXPERIMENT = read_experiment(Path(__file__).resolve().parents[2] / "experiments" / "dut.yaml", True)
 DEVICE_CPUS = EXPERIMENT.cores.server
 
 
@@ -38,7 +38,9 @@ def session_of(
 
 
 def ceiling_trial(session: ProfileSession, of: CeilingKind, load: float) -> Trial:
-    trial = Trial(session.here.server.name, 1, 1, Steps(of).step(load, 0.5), session.response_bytes)
+    trial = Trial(
+        session.local_server.server.name, 1, 1, Steps(of).step(load, 0.5), session.response_bytes
+    )
     Steps(of).offer(session, trial)
     return trial
 
@@ -47,7 +49,7 @@ def load_trial(
     session: ProfileSession, rate: float, seconds: float, drain_s: float = 8.0
 ) -> Readings:
     load = ConstantLoad(offered_cps=rate)
-    trial = Trial(session.here.server.name, 1, 1, load, session.response_bytes)
+    trial = Trial(session.local_server.server.name, 1, 1, load, session.response_bytes)
     part = session.experiment.load.model_copy(
         update={"warm_up_s": WARM_UP_S, "sustain_s": seconds, "drain_s": drain_s}
     )

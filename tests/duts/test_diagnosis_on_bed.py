@@ -148,7 +148,7 @@ class BreaksInSearch(Forwarding):
 
     def reset(self) -> None:
         self.trials += 1
-        self.load_rules()
+        self.apply_rules()
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +167,7 @@ def become(session: ProfileSession, kind: type[Dut], **settings: object) -> None
     made.ip("link set sc-dut0 mtu 1500")  # of the fault before
     made.start()
     made.reset()
-    session.here.server = made
+    session.local_server.server = made
 
 
 def told(seen: Readings) -> list[str]:
@@ -287,14 +287,14 @@ def test_flows_that_do_not_open_in_a_run_come_with_the_reason(session: ProfileSe
     with pytest.raises(StackcostError, match=words) as error:
         Holds(session.experiment).offer(session, trial)
     assert not error.value.hint
-    session.loading.stop()
+    session.generator.stop()
 
 
 def test_a_return_path_that_breaks_amid_a_search_is_no_ceiling(
     session: ProfileSession, tmp_path: Path
 ) -> None:
     become(session, BreaksInSearch)
-    server = session.here.server
+    server = session.local_server.server
     assert isinstance(server, BreaksInSearch)
     server.trials = 0
     settings = SearchSettings(
@@ -355,7 +355,7 @@ class Connection(asyncio.Protocol):
         if served == 60:
             FAULTS[fault]()
 
-def closes():
+def is_whole():
     server.close()
 
 def accepts_no_more():

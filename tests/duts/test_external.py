@@ -13,7 +13,7 @@ import pytest
 from stackcost.analysis.device import lost_frames
 from stackcost.contracts.errors import StackcostError
 from stackcost.device.standard import events_for, experiment_of
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.store import RunFolder
 from tests.hosts.lab import NICS, Lab
 from tests.hosts.test_on_bed import PLAN, STACKCOST, errors
@@ -62,14 +62,14 @@ def test_what_cannot_be_is_refused(tmp_path: Path, changed: dict[str, Any], said
     if "servers" in changed:
         changed = changed | {"against": "dut/forwarding"}
     with pytest.raises(StackcostError, match=said):
-        load_experiment(plan(tmp_path, **changed))
+        read_experiment(plan(tmp_path, **changed))
 
 
 def test_a_server_needs_cores(tmp_path: Path) -> None:
     file = tmp_path / "plan.yaml"
     file.write_text(json.dumps(PLAN | {"cores": {"load": [0]}}))
     with pytest.raises(StackcostError, match=r"cores\.server: it needs at least one core"):
-        load_experiment(file)
+        read_experiment(file)
 
 
 def test_the_standard_set_has_what_needs_nothing_of_the_device(tmp_path: Path) -> None:

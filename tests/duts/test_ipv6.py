@@ -30,12 +30,13 @@ def forwarded(session: ProfileSession) -> dict[int, int]:
     """Datagrams that the device's kernel has sent on, by IP version, by its own count."""
     (_, names), (_, values) = (
         line.split(maxsplit=1)
-        for line in session.here.server.execute("cat", "/proc/net/snmp").splitlines()
+        for line in session.local_server.server.execute("cat", "/proc/net/snmp").splitlines()
         if line.startswith("Ip:")
     )
     ipv4 = dict(zip(names.split(), values.split(), strict=True))
     ipv6 = dict(
-        line.split() for line in session.here.server.execute("cat", "/proc/net/snmp6").splitlines()
+        line.split()
+        for line in session.local_server.server.execute("cat", "/proc/net/snmp6").splitlines()
     )
     return {4: int(ipv4["ForwDatagrams"]), 6: int(ipv6["Ip6OutForwDatagrams"])}
 
@@ -52,8 +53,10 @@ def check_whole(trial: Trial) -> float:
 def test_a_router_and_a_firewall_forward_ipv6(tmp_path: Path) -> None:
     with session_of(Forwarding, tmp_path, IPV6) as session:
         for kind in (Forwarding, Nftables):
-            session.here.server = kind(session.bed.endpoint(tmp_path), server_settings(IPV6, kind))
-            session.here.server.start()
+            session.local_server.server = kind(
+                session.bed.endpoint(tmp_path), server_settings(IPV6, kind)
+            )
+            session.local_server.server.start()
             before = forwarded(session)
             trial = load_trial(session, 500, 0.5).trial
             after = forwarded(session)
@@ -69,7 +72,7 @@ def test_ipv6_clients_reach_ipv4_servers_through_nat64(tmp_path: Path) -> None:
     with session_of(Nat64, tmp_path, IPV6) as session:
         trial = load_trial(session, 200, 0.5).trial
         opened, by_version = check_whole(trial), forwarded(session)
-        program = session.here.server.processes()["translator"]
+        program = session.local_server.server.processes()["translator"]
     assert device.lost_frames(trial) == device.LostFrames(0, 0, 0)
     assert min(by_version.values()) > 6 * opened, "each frame goes through the router twice"
     assert not Path(f"/proc/{program}").exists()

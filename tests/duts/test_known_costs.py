@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from stackcost.analysis.behind import behind_cost
+from stackcost.analysis.backend import backend_cost
 from stackcost.analysis.core_time import sum_of
 from stackcost.analysis.cpu import uncorrected_cost
 from stackcost.contracts.server import Server
@@ -41,7 +41,7 @@ def seen_in(session: ProfileSession) -> Seen:
     """At 200 connections/s, without the correction for slowed cores: what is known is a time."""
     seen = load_trial(session, 200, 2.0)
     assert seen.trial.load.server_requests == seen.trial.traffic.completed > 0
-    cost, behind = uncorrected_cost(seen, DEVICE_CPUS), behind_cost(seen, session.bed.cpus.load)
+    cost, behind = uncorrected_cost(seen, DEVICE_CPUS), backend_cost(seen, session.bed.cpus.load)
     return Seen(
         sum_of([cost["user"], cost["system"]]) or 0.0,
         (sum_of(cost.values()) or 0.0) + (sum_of(behind.values()) or 0.0),
@@ -98,7 +98,7 @@ def test_1_ms_of_cpu_is_found_in_the_path_and_the_parts_add_up_to_the_whole(tmp_
     """
     burn = tmp_path / "burn_s"
     with session_of(own_path(tmp_path), tmp_path, NGINX) as session:  # type: ignore[arg-type]
-        assert session.here.server.name == "mine"
+        assert session.local_server.server.name == "mine"
         wholes: list[float] = []
 
         def burned() -> float:

@@ -78,7 +78,7 @@ def become(session: ProfileSession) -> Become:
         made = kind(session.bed.endpoint(session.folder), settings)
         made.start()
         made.reset()
-        session.here.server = made
+        session.local_server.server = made
         return made
 
     return change
@@ -116,7 +116,7 @@ def test_a_limit_of_3_000_new_connections_a_second_is_the_ceiling(
         most_load=3_600.0,
         repeats=1,
     )
-    key = SearchKey(session.here.server.name, "connections", 1)
+    key = SearchKey(session.local_server.server.name, "connections", 1)
     steps = partial(search_steps, key=key, settings=settings)
     (outcome, *_), trials = follow(session, steps, tmp_path)
     per_trial = allowed + burst / (WARM_UP_S + 1.0 + OVERHANG_S)

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.systems.registry import server_class
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 def test_the_example_is_an_experiment_beside_the_suites_own_paths() -> None:
-    experiment = load_experiment(EXAMPLES / "path.yaml", True)
+    experiment = read_experiment(EXAMPLES / "path.yaml", True)
     assert server_class(experiment.servers[-1]).name == "path"
     assert experiment.dut.server == "nginx"

@@ -8,12 +8,12 @@ from typing import TypeVar
 import pytest
 
 from stackcost.analysis import device
-from stackcost.analysis.behind import KINDS, behind_cost
+from stackcost.analysis.backend import KINDS, backend_cost
 from stackcost.analysis.core_time import sum_of
 from stackcost.analysis.cpu import MICROSECONDS, server_cost, uncorrected_cost
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.placement import Host, Placement
+from stackcost.contracts.placement import BackendPlace, Placement
 from stackcost.contracts.program_settings import ProgramSettings
 from stackcost.contracts.server import ServerSettings
 from stackcost.contracts.wiring import DUT_NAMESPACE, SERVER_NAMESPACE
@@ -53,13 +53,13 @@ def test_every_connection_passes_and_each_part_has_its_own_cost(
         seen = load_trial(session, 300, 1.0)
         proxy = {process.pid for process in processes_inside(DUT_NAMESPACE)}
         server = {process.pid for process in processes_inside(SERVER_NAMESPACE)}
-        assert proxy <= set(session.here.processes.values())
-        assert server <= set(session.here.server.depends_on().values())
+        assert proxy <= set(session.local_server.processes.values())
+        assert server <= set(session.local_server.server.depends_on().values())
     trial, load = seen.trial, session.bed.cpus.load
     assert trial.load.server_requests == trial.traffic.completed > 0
     assert trial.traffic.counter("tcps_rcvbyte") == trial.traffic.completed * 1_000
-    assert device.has_server_behind(trial) and device.lost_frames(trial) is None
-    own, behind = uncorrected_cost(seen, DEVICE_CPUS), behind_cost(seen, load)
+    assert device.has_backend(trial) and device.lost_frames(trial) is None
+    own, behind = uncorrected_cost(seen, DEVICE_CPUS), backend_cost(seen, load)
     # In so short a trial the kernel's ticks may have met a program in one of its modes only. Which
     # is the larger, programs or softirqs, is no law; that the programs' part has what the proxy's
     # own processes were booked with on these cores is one.
@@ -86,7 +86,7 @@ def test_a_rootless_network_passes_every_connection_to_the_server(
     assert trial.traffic.counter("tcps_rcvbyte") == trial.traffic.completed * 1_000
     own = server_cost(seen, DEVICE_CPUS)
     assert (sum_of([own["user"], own["system"]]) or 0) > 0, own
-    behind = behind_cost(seen, session.bed.cpus.load)
+    behind = backend_cost(seen, session.bed.cpus.load)
     assert behind["receive polls"] == 0 and (behind["user"] or 0) + (behind["system"] or 0) > 0
 
 
@@ -106,7 +106,7 @@ def settings_of(server: str) -> ServerSettings:
 def made(kind: type[D], folder: Path) -> D:
     """As on the test bed, but not started."""
     placement = Placement(DUT_NAMESPACE, "sc-dut0", (1, 3), folder, ("48.0.0.1", 80))
-    host = Host(SERVER_NAMESPACE, "sc-server0", (0,), "198.19.0.2", 24)
+    host = BackendPlace(SERVER_NAMESPACE, "sc-server0", (0,), "198.19.0.2", 24)
     endpoint = Endpoint(
         *(DUT_NAMESPACE, "sc-dut0", (1, 3), "48.0.0.1", 80, folder),
         stack=Kernel(placement),

@@ -39,12 +39,12 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProfileSession
 
 
 def become(session: ProfileSession, kind: type[Dut], **dut: object) -> Dut:
-    session.here.server.stop()
+    session.local_server.server.stop()
     execute(session.bed.server_namespace, ["iptables-legacy-restore"], NO_RULES)
     settings = server_settings(NGINX, kind)
     settings = replace(settings, dut=settings.dut.model_copy(update=dut))
     device = kind(session.bed.endpoint(session.folder), settings)
-    session.here.server = device
+    session.local_server.server = device
     device.start()
     device.reset()
     return device
@@ -61,7 +61,7 @@ def test_a_rule_of_iptables_costs_the_same_wherever_it_is_in_the_list(
         for count in counts:
             dut = service.settings.dut.model_copy(update={"rules": count})
             service.settings = replace(service.settings, dut=dut)
-            service.load_rules()
+            service.apply_rules()
             costs.append(server_cost(load_trial(session, 500, 1.0), DEVICE_CPUS)["softirq"])
         line = linregress(counts, costs)
         if line.rvalue**2 > STRAIGHT:

@@ -12,7 +12,7 @@ from stackcost.bed.hugepages import PAGES
 from stackcost.bed.lock import RunLock
 from tests.trex.conftest import REPOSITORY
 
-PATIENCE_S = 120.0  # another test's run
+TIMEOUT_S = 120.0  # another test's run
 pytestmark = [
     pytest.mark.bed,
     pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a CPU for each side"),
@@ -23,7 +23,7 @@ def test_memif_waits_for_no_run_and_leaves_its_hugepages_alone(tmp_path: Path) -
     out = tmp_path / "bench.json"
     command = [sys.executable, "engine/bench", "memif", "--trials", "1", "--out", str(out)]
     setting = PAGES / "nr_hugepages"
-    with RunLock(PATIENCE_S):
+    with RunLock(TIMEOUT_S):
         before = setting.read_text() if setting.exists() else None
         done = subprocess.run(
             command,

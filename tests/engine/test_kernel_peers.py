@@ -33,9 +33,9 @@ AF_XDP, PACKET_SOCKETS = "", "packet:"  # the engine's kinds of ports
 LONG = 1_000_000  # bytes of a response, in which some frames are lost
 
 
-def fetch(bed: LocalTestbed, file: Path, patience: int) -> bytes:
+def fetch(bed: LocalTestbed, file: Path, timeout_s: int) -> bytes:
     """What curl, on the host's kernel stack, gets from the engine at 16.0.0.1."""
-    command = ["curl", "-sS", "--max-time", str(patience), "-D", f"{file}.head", "-o", str(file)]
+    command = ["curl", "-sS", "--max-time", str(timeout_s), "-D", f"{file}.head", "-o", str(file)]
     curl = bed.run(
         HOST,
         [*command, "http://16.0.0.1/"],
@@ -43,7 +43,7 @@ def fetch(bed: LocalTestbed, file: Path, patience: int) -> bytes:
         stderr=subprocess.PIPE,
         text=True,
     )
-    _, complaint = curl.communicate(timeout=patience + 5)
+    _, complaint = curl.communicate(timeout=timeout_s + 5)
     assert curl.returncode == 0, complaint
     return file.with_name(file.name + ".head").read_bytes() + file.read_bytes()
 
@@ -88,7 +88,7 @@ def test_curl_gets_whole_responses(peers: Peers, lengths: tuple[int, ...], tmp_p
         for length in lengths:
             serve(client, length)
             for number in range(5 if length < LONG else 1):
-                response = fetch(peers.bed, tmp_path / f"response-{number}", patience=60)
+                response = fetch(peers.bed, tmp_path / f"response-{number}", timeout_s=60)
                 head, _, body = response.partition(b"\r\n\r\n")
                 assert len(response) == length
                 assert head.startswith(b"HTTP/1.1 200 OK")

@@ -20,8 +20,8 @@ from stackcost.bed.network import existing_namespaces
 from stackcost.comparison.feeder import run_experiment
 from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.trial import Trial
-from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.profile_load import NO_MEMORY
+from stackcost.experiment.read_file import read_experiment
 from stackcost.host.liveness import descendants
 from stackcost.report.stored import summary_of
 from stackcost.report.story import of_trials
@@ -145,7 +145,7 @@ def test_a_disturbed_trial_is_made_once_more_and_is_in_no_figure(
 ) -> None:
     output = io.StringIO()
     # Memory trials that the machine disturbs would use up the run's repetitions.
-    plan = load_experiment(alone, quick=True).model_copy(update={"memory": NO_MEMORY})
+    plan = read_experiment(alone, quick=True).model_copy(update={"memory": NO_MEMORY})
     core = str(plan.cores.server[0])
     loop = ["taskset", "-c", core, "timeout", "100", "sh", "-c", "while :; do :; done"]
     disturber = subprocess.Popen(loop)

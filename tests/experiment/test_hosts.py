@@ -7,7 +7,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
 from stackcost.session.generators import gateways_of, generators_of
 
@@ -38,7 +38,7 @@ def load(folder: Path, **changed: Any) -> Experiment:
     document = YAML(typ="safe").load(OWN) | changed
     file = folder / "own.yaml"
     YAML().dump({key: each for key, each in document.items() if each is not None}, file)
-    return load_experiment(file)
+    return read_experiment(file)
 
 
 def test_hosts_are_named_and_paths_are_relative_to_the_file(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 from stackcost.clients.http3 import Http3Client
 from stackcost.comparison.plan import plan
 from stackcost.contracts.errors import StackcostError
-from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.matrix import variants
+from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.shares import doublings, halves, resolve_auto
 from stackcost.host.cores import allowed_cores, harness_on, place_of
 from stackcost.session.server_settings import server_settings
@@ -83,19 +83,19 @@ def test_auto_is_of_the_machine_also_where_a_bed_keeps_this_process_to_one_core(
 
 
 def test_shared_cores_are_all_of_them_for_both_and_for_programs_alone(tmp_path: Path) -> None:
-    shared = load_experiment(COOKBOOK, share_cores=True)
+    shared = read_experiment(COOKBOOK, share_cores=True)
     here = allowed_cores()
     assert shared.cores.load == shared.cores.server == here and shared.cores.common == here
     assert shared.matrix.workers[-1] == len(here)
     assert all(each.experiment.cores.common for each in variants(shared))
     with pytest.raises(StackcostError, match="only HTTP clients"):
-        load_experiment(EXPERIMENTS / "nginx_kernel.yaml", share_cores=True)
+        read_experiment(EXPERIMENTS / "nginx_kernel.yaml", share_cores=True)
     with pytest.raises(StackcostError, match=r"would use cores \[0\]"):
-        load_experiment(edited(tmp_path, "cores: auto", "cores: {load: [0], server: [0]}"))
+        read_experiment(edited(tmp_path, "cores: auto", "cores: {load: [0], server: [0]}"))
 
 
 def test_the_cookbook_has_every_test_of_its_tables_for_every_system() -> None:
-    experiment = load_experiment(COOKBOOK)
+    experiment = read_experiment(COOKBOOK)
     measured = [each for each in variants(experiment) if not each.lacking]
     trials = [trial for turn in plan(experiment) for trial in turn.trials]
     assert experiment.http is not None
@@ -144,13 +144,13 @@ def test_the_cookbook_has_every_test_of_its_tables_for_every_system() -> None:
 )
 def test_what_is_wrong_is_reported(tmp_path: Path, old: str, new: str, told: str) -> None:
     with pytest.raises(StackcostError, match=told):
-        load_experiment(edited(tmp_path, old, new))
+        read_experiment(edited(tmp_path, old, new))
 
 
 def test_a_test_that_a_system_cannot_make_is_left_out_with_the_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    experiment = load_experiment(EXPERIMENTS / "http_versions.yaml")
+    experiment = read_experiment(EXPERIMENTS / "http_versions.yaml")
     monkeypatch.setattr(Http3Client, "lacks", lambda self: "")
     monkeypatch.setattr(Caddy, "lacks", lambda: "")
     nginx, haproxy, _, caddy, _ = variants(experiment)
@@ -170,7 +170,7 @@ def test_a_test_that_a_system_cannot_make_is_left_out_with_the_reason(
 
 
 def test_a_certificate_is_an_axis_of_the_matrix() -> None:
-    experiment = load_experiment(EXPERIMENTS / "tls.yaml")
+    experiment = read_experiment(EXPERIMENTS / "tls.yaml")
     by_name = {each.name: each.experiment.server.certificate for each in variants(experiment)}
     assert by_name["nginx/kernel:rsa-2048"] == "rsa-2048"
     assert by_name["lighttpd-nss/kernel:p-256"] == "p-256"
@@ -179,7 +179,7 @@ def test_a_certificate_is_an_axis_of_the_matrix() -> None:
 
 @pytest.mark.parametrize("name", ["tls", "http_versions", "user_stacks"])
 def test_the_quick_form_of_each_takes_less_than_five_minutes(name: str) -> None:
-    experiment = load_experiment(EXPERIMENTS / f"{name}.yaml", quick=True)
+    experiment = read_experiment(EXPERIMENTS / f"{name}.yaml", quick=True)
     assert sum(turn.seconds for turn in plan(experiment)) < 280, "the report takes the rest"
 
 
@@ -188,4 +188,4 @@ def test_either_profiles_or_http(tmp_path: Path) -> None:
     path = tmp_path / "none.yaml"
     path.write_text(text[: text.index("http:")])
     with pytest.raises(StackcostError, match="it needs one kind of load"):
-        load_experiment(path)
+        read_experiment(path)

@@ -9,7 +9,7 @@ from stackcost.analysis.machines import differences
 from stackcost.campaign.identity import check_resumable, experiment_hash, profile_hashes
 from stackcost.comparison.plan import plan
 from stackcost.contracts.errors import StackcostError
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.store import Manifest
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
@@ -17,7 +17,7 @@ MACHINE = {"kernel": {"release": "6.1"}, "sysctls": {"net.core.busy_poll": "0"}}
 
 
 def manifest(**others: Any) -> Manifest:
-    experiment = load_experiment(COMPARE)
+    experiment = read_experiment(COMPARE)
     known: dict[str, Any] = {
         "run": "1",
         "state": "interrupted",
@@ -31,7 +31,7 @@ def manifest(**others: Any) -> Manifest:
 
 def test_an_interrupted_run_goes_on_after_a_changed_setting_which_it_reports() -> None:
     now = MACHINE | {"sysctls": {"net.core.busy_poll": "50"}}
-    assert check_resumable(manifest(), now) == load_experiment(COMPARE)
+    assert check_resumable(manifest(), now) == read_experiment(COMPARE)
     assert differences(MACHINE, now) == ["sysctls.net.core.busy_poll: 0 -> 50"]
 
 
@@ -53,7 +53,7 @@ def test_what_would_be_another_run_does_not_go_on(
 
 
 def test_a_plan_lacks_what_is_stored_and_repeats_a_memory_part_that_was_cut() -> None:
-    experiment = load_experiment(COMPARE, quick=True).offering([1000, 2000, 4000])
+    experiment = read_experiment(COMPARE, quick=True).offering([1000, 2000, 4000])
     everything = [trial for turn in plan(experiment) for trial in turn.trials]
     assert plan(experiment, everything) == []
     first_turn = everything[:8]

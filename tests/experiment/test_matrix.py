@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from stackcost.contracts.network import NetworkSettings
 from stackcost.contracts.system_names import fits, network_of, pairs, without_network
 from stackcost.experiment import matrix
-from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.matrix import variants
+from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
 from stackcost.servers import envoy_program as program
 
@@ -18,13 +18,13 @@ EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 
 
 def experiment(**others: Any) -> Experiment:
-    plain = load_experiment(EXPERIMENTS / "compare.yaml").model_dump(mode="json")
+    plain = read_experiment(EXPERIMENTS / "compare.yaml").model_dump(mode="json")
     return Experiment.model_validate(plain | others)
 
 
 def at_rates(**others: Any) -> Experiment:
     """The same with rates in place of shares of a ceiling."""
-    load = load_experiment(EXPERIMENTS / "compare.yaml").load.model_dump(mode="json")
+    load = read_experiment(EXPERIMENTS / "compare.yaml").load.model_dump(mode="json")
     return experiment(load=load | {"offered_cps": [100], "offered_shares": []}, **others)
 
 
@@ -56,7 +56,7 @@ def test_systems_are_divided_at_the_same_response_only() -> None:
 
 
 def test_a_tier_that_the_machine_cannot_is_kept_with_the_reason_and_not_run() -> None:
-    tiers = load_experiment(EXPERIMENTS / "tiers.yaml")
+    tiers = read_experiment(EXPERIMENTS / "tiers.yaml")
     lacking = {each.name: each.lacking for each in variants(tiers) if each.lacking}
     assert list(lacking) == ["nginx/kernel:pinned-apart"]
     assert "needs 2 server cores" in lacking["nginx/kernel:pinned-apart"]
@@ -99,7 +99,7 @@ def test_a_matrix_that_cannot_be_is_refused(others: dict[str, Any], told: str) -
 
 
 def test_three_stacks_are_each_divided_by_the_peer(monkeypatch: pytest.MonkeyPatch) -> None:
-    triple = load_experiment(EXPERIMENTS / "triple.yaml")
+    triple = read_experiment(EXPERIMENTS / "triple.yaml")
     monkeypatch.setattr(matrix, "stack_lacks", lambda stack, interfaces=(): "")
     assert divided(triple) == (
         ("nginx/kernel", "astf-peer"),
@@ -210,6 +210,6 @@ def test_a_network_that_cannot_be_is_refused(others: dict[str, Any], words: str)
 def test_a_network_before_a_search_or_http_clients_is_refused_with_the_reason() -> None:
     with pytest.raises(ValidationError, match="counts connections that the network delays as lost"):
         experiment(network={"loss": 0.1})
-    clients = load_experiment(EXPERIMENTS / "http_versions.yaml").model_dump(mode="json")
+    clients = read_experiment(EXPERIMENTS / "http_versions.yaml").model_dump(mode="json")
     with pytest.raises(ValidationError, match="the network is the generator's"):
         Experiment.model_validate(clients | {"network": {"loss": 0.1}})

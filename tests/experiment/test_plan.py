@@ -3,7 +3,7 @@ from pathlib import Path
 from stackcost.campaign.identity import experiment_hash
 from stackcost.comparison.feeder import at_loads
 from stackcost.comparison.plan import plan
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
 from stackcost.store import Manifest
 from stackcost.store.manifest import LoadsFound
@@ -13,7 +13,7 @@ COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
 
 
 def test_servers_take_turns_in_every_round_in_one_direction_and_the_other() -> None:
-    turns = plan(load_experiment(COMPARE, quick=True).offering(RATES))
+    turns = plan(read_experiment(COMPARE, quick=True).offering(RATES))
     assert [(turn.round, turn.variant.name) for turn in turns] == [
         (1, "nginx/kernel"),
         (1, "astf-peer"),
@@ -23,20 +23,20 @@ def test_servers_take_turns_in_every_round_in_one_direction_and_the_other() -> N
 
 
 def test_trials_are_of_their_turns_round_and_have_no_number_before_they_run() -> None:
-    turns = plan(load_experiment(COMPARE).offering(RATES))
+    turns = plan(read_experiment(COMPARE).offering(RATES))
     assert all(trial.round == turn.round for turn in turns for trial in turn.trials)
     assert {trial.number for turn in turns for trial in turn.trials} == {0}
 
 
 def test_quick_plans_about_two_minutes_and_the_default_about_ten() -> None:
-    quick = load_experiment(COMPARE, quick=True).offering(RATES)
-    full = load_experiment(COMPARE).offering(RATES)
+    quick = read_experiment(COMPARE, quick=True).offering(RATES)
+    full = read_experiment(COMPARE).offering(RATES)
     assert 90 < sum(turn.seconds for turn in plan(quick)) < 170
     assert 360 < sum(turn.seconds for turn in plan(full)) < 720
 
 
 def test_loads_that_are_shares_become_rates_when_the_ceiling_is_found_and_stay_so() -> None:
-    experiment = load_experiment(COMPARE, quick=True)
+    experiment = read_experiment(COMPARE, quick=True)
     manifest = Manifest(run="1", experiment=experiment.model_dump(mode="json"))
     unknown = at_loads(experiment, manifest)
     offered = [trial for trial in plan(unknown)[0].trials if not trial.traffic.holds]

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from stackcost.comparison.feeder import resume_experiment, run_experiment
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.report.stored import summary_of
 from stackcost.search.slowest import SET_ASIDE
 from tests.experiment.command import short_compare
@@ -35,7 +35,7 @@ class Ending(Console):
 @pytest.mark.long
 @pytest.mark.timeout(600)  # a search and a run; on a busy machine disturbed trials are made again
 def test_the_ceiling_is_found_once_and_a_run_that_goes_on_keeps_it(tmp_path: Path) -> None:
-    experiment = load_experiment(short_compare(tmp_path, SHARES), quick=True)
+    experiment = read_experiment(short_compare(tmp_path, SHARES), quick=True)
     run = run_experiment(experiment, "test", tmp_path, ["test"], Ending(file=io.StringIO()))
     assert run.manifest().state == "interrupted"
     found = run.manifest().loads_found

@@ -12,7 +12,7 @@ from scapy.all import TCP, Ether
 
 from stackcost.bed.lock import RunLock
 from stackcost.collect.latency import read_latency
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.host.signals import ending_signals_raise
 from stackcost.host.waiting import wait_until
 from stackcost.loads.constant import prepare_load
@@ -31,7 +31,7 @@ CPS, SECONDS = 50, 2
 @contextmanager
 def loaded(server: str, tcp: str, folder: Path) -> Iterator[ProfileSession]:
     """A session in which the load's profile is loaded, with these settings of TCP."""
-    experiment = load_experiment(COMPARE, quick=True).offering([CPS])
+    experiment = read_experiment(COMPARE, quick=True).offering([CPS])
     workload = experiment.workload.model_copy(update={"response_bytes": RESPONSE_BYTES, "tcp": tcp})
     experiment = experiment.model_copy(update={"workload": workload})
     kind = server_class(server)
@@ -46,9 +46,9 @@ def loaded(server: str, tcp: str, folder: Path) -> Iterator[ProfileSession]:
 
 def slow_of_all(session: ProfileSession) -> tuple[int, int]:
     """Connections that took longer than 50 ms, and all."""
-    session.loading.start(mult=CPS, duration=SECONDS)
-    assert wait_until(lambda: not session.loading.is_traffic_active(), 30)
-    histograms = read_latency(session.loading)
+    session.generator.start(mult=CPS, duration=SECONDS)
+    assert wait_until(lambda: not session.generator.is_traffic_active(), 30)
+    histograms = read_latency(session.generator)
     assert histograms is not None
     whole = histograms[""]["completion"]
     counts = [
@@ -60,7 +60,7 @@ def slow_of_all(session: ProfileSession) -> tuple[int, int]:
 
 def captured(session: ProfileSession) -> list[tuple[float, Any]]:
     """Time and TCP part of every frame of some connections at the generator's port."""
-    call = session.loading.call
+    call = session.generator.call
     request = {
         "command": "start",
         "limit": 2000,

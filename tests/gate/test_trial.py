@@ -54,9 +54,9 @@ def test_only_the_slices_that_no_neighbour_slowed_count() -> None:
     trial.samples += tenths("task.time", [0.01 if each else 0.005 for each in slow], task)
     slow_slices(trial, slow)
     loads = [5 * (400e-9 if s else 250e-9) for s in slow]
-    trial.samples += tenths("core.load_time", loads, {"cpu": "1"})
+    trial.samples += tenths("core.memory_read_time", loads, {"cpu": "1"})
     gate = found(trial)
-    assert gate.load_ns == pytest.approx(250, rel=0.01)
+    assert gate.memory_read_ns == pytest.approx(250, rel=0.01)
     assert gate.counted_s == pytest.approx(7.0) and gate.cps == pytest.approx(10_000, rel=0.01)
     assert not gate.disturbance
     assert sum(v or 0 for v in gate.cpu.values()) == pytest.approx(100, 0.01)

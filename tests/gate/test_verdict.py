@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis.between import Between
+from stackcost.analysis.between_runs import BetweenRuns
 from stackcost.analysis.thresholds import BETWEEN_MEASUREMENTS, RATE
 from stackcost.gate.gate import FULL, measure_until_decided
 from stackcost.gate.trial import GateTrial, UncorrectedTrial, left_out
@@ -123,7 +123,7 @@ def test_what_may_lie_between_two_measurements_is_no_verdict_until_a_history_tel
     assumed = against_baseline(baseline, now, 0.03, RATE)
     assert assumed.outcome == "cannot tell", assumed
     assert "two measurements of the same system may differ by 7.0% (assumed" in assumed.why
-    steady = against_baseline(baseline, now, 0.03, RATE, Between(0.005, 9))
+    steady = against_baseline(baseline, now, 0.03, RATE, BetweenRuns(0.005, 9))
     assert steady.outcome == "below"
 
 
@@ -137,7 +137,9 @@ def real_trials(number: int, dearer: float, drawn: random.Random) -> list[GateTr
             completed_cps=3000,
             offered_cps=3000,
             cpu={},
-            whole=UncorrectedTrial(cps=1e6 / (dearer * whole), load_ns=load, call_ns=call),
+            whole=UncorrectedTrial(
+                cps=1e6 / (dearer * whole), memory_read_ns=load, system_call_ns=call
+            ),
         )
         for cost, whole, _, load, call in (drawn.choice(known) for _ in range(number))
     ]

@@ -26,7 +26,7 @@ from stackcost.comparison.feeder import run_experiment
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import NAMESPACE_PREFIX
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.guest.machine import (
     IMAGES,
     KERNELS,
@@ -123,7 +123,7 @@ def measured(guest: Guest, folder: Path, at: int, **parts: Any) -> RunFolder:
     file = folder / f"{guest.machine.kernel}.yaml"
     file.write_text(json.dumps(PLAN | sections | parts))
     results = folder / f"results-{guest.machine.kernel}"
-    run_experiment(load_experiment(file), "guest", results, [], Console(stderr=True))
+    run_experiment(read_experiment(file), "guest", results, [], Console(stderr=True))
     (run,) = results.iterdir()
     return RunFolder(run)
 

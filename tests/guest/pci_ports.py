@@ -14,7 +14,7 @@ from typing import Any
 
 from stackcost.contracts.wiring import Port
 from stackcost.files import PROFILES
-from stackcost.host.patience import patience
+from stackcost.host.timeouts import timeout_factor
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
 from stackcost.trex.process import spawn_here
@@ -57,7 +57,7 @@ def main() -> None:
     count, many = int(flows), int(queues)
     cpus = (0, 1) if many == 1 else (0, *range(many))  # of a guest with two
     ports = (Port(near, "198.18.0.1", "198.18.0.2"), Port(far, "198.18.0.2", "198.18.0.1"))
-    with patience(10), tempfile.TemporaryDirectory() as folder:
+    with timeout_factor(10), tempfile.TemporaryDirectory() as folder:
         config = TrexConfig("engine", ports, cpus)
         with Generator(config, Path(folder), spawn_here), TrexClient(spawn_here) as client:
             client.connect()

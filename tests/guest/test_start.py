@@ -57,7 +57,7 @@ def test_a_kernel_that_hangs_by_kvm_is_emulated_with_the_reason(qemu: Behave, im
     guest = start.start("b", MACHINE, images, said.append)
     assert "a try of KVM failed, it did not answer within 3 s" in guest.emulated
     assert any(guest.emulated in line for line in said)
-    assert "patience: 5 # it is emulated: a try of KVM failed" in guest.as_host()
+    assert "timeout_factor: 5 # it is emulated: a try of KVM failed" in guest.as_host()
 
 
 def test_without_kvm_it_is_emulated_with_the_reason(qemu: Behave, images: Path) -> None:
@@ -75,7 +75,7 @@ def test_what_it_prints_are_the_sections_of_an_experiment(qemu: Behave, images: 
     bed = Bed.model_validate(sections["bed"])
     assert bed.server.host == "b" and bed.server.interfaces == ["enp0s16", "enp0s17"]
     assert bed.load.interfaces == ["sc-b0", "sc-b1"]
-    assert "patience" not in sections
+    assert "timeout_factor" not in sections
 
 
 def test_a_guest_with_a_shared_nic_has_an_engine_while_it_boots(

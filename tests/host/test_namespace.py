@@ -15,4 +15,4 @@ def test_a_command_that_hangs_is_named_after_its_limit(monkeypatch: pytest.Monke
         with pytest.raises(StackcostError, match=hangs) as error:
             namespace.execute(bed.server_namespace, ["sleep", "20"])
         monkeypatch.undo()
-    assert "patience" in error.value.hint
+    assert "timeout_factor" in error.value.hint

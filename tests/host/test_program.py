@@ -49,4 +49,6 @@ def test_one_that_does_not_answer_is_reported_with_what_to_change(tmp_path: Path
     assert not program.wait_until_up(lambda: False, 0.1)
     told = program.start_error()
     program.end()
-    assert told.what == "server did not answer: it printed nothing" and "patience" in told.hint
+    assert (
+        told.what == "server did not answer: it printed nothing" and "timeout_factor" in told.hint
+    )

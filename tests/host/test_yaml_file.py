@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.host.yaml_file import DEEPEST, read_yaml
 from stackcost.tuning import tier_of
 
@@ -18,7 +18,7 @@ def fault(text: str, folder: Path) -> str:
     file = folder / "broken.yaml"
     file.write_text(text)
     with pytest.raises(StackcostError) as told:
-        load_experiment(file)
+        read_experiment(file)
     return told.value.what.removeprefix(f"{file} ")
 
 

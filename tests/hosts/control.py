@@ -16,8 +16,8 @@ from stackcost.comparison.feeder import run_experiment
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import EventSettings
 from stackcost.device.feeder import run_events
-from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.matrix import variants
+from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
 from stackcost.search.feeder import CeilingPlan, run_ceilings
 from stackcost.session.profile_session import open_profile_session
@@ -40,7 +40,7 @@ def main() -> None:
     for plan in plans:
         said = None
         try:
-            experiment = load_experiment(plan)
+            experiment = read_experiment(plan)
             if results == Path("-"):
                 open_session(experiment, plan.with_suffix(".logs"))
             elif plan.stem.startswith("ceiling"):

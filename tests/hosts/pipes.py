@@ -19,7 +19,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.contracts.stack import When
 from stackcost.contracts.wiring import TO_SERVER
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.hosts import agent
 from stackcost.serving.local import RunningServer
 from stackcost.serving.plan import ServerPlan
@@ -93,11 +93,11 @@ class MadeUpServer(RunningServer):
     def serve(self, profile: Path, tunables: Mapping[str, Any]) -> None:
         self.log.append(("serve", profile.name, profile.read_text(), dict(tunables)))
 
-    def look(self, when: When) -> None:
-        self.log.append(("look", when))
+    def check_stack(self, when: When) -> None:
+        self.log.append(("check_stack", when))
 
     def stack_check(self, idle: bool) -> StackCheck:
-        return StackCheck("kernel", "kernel", looks={"idle": idle})
+        return StackCheck("kernel", "kernel", observations={"idle": idle})
 
     def requests_served(self) -> int | None:
         return None
@@ -135,7 +135,7 @@ class MadeUpServer(RunningServer):
 
 @cache
 def some_plan() -> ServerPlan:
-    return server_plan(NginxKernel, load_experiment(COMPARE, quick=True))
+    return server_plan(NginxKernel, read_experiment(COMPARE, quick=True))
 
 
 class Here:

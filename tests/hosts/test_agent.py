@@ -20,6 +20,7 @@ from stackcost.analysis.readings import Readings
 from stackcost.collect.cpu_account import Detail
 from stackcost.contracts.counts import Limits, StackCheck, Usage
 from stackcost.contracts.errors import StackcostError
+from stackcost.generators.local import RunningGenerator
 from stackcost.host.waiting import wait_until
 from stackcost.hosts import agent, host
 from stackcost.hosts.agent import Agent
@@ -28,7 +29,6 @@ from stackcost.hosts.host import Host
 from stackcost.hosts.host_sampler import HostSampler
 from stackcost.hosts.remote import RemoteServer, remote_server
 from stackcost.hosts.version import suite_version
-from stackcost.loading.local import RunningGenerator
 from stackcost.remote.lines import pack, unpack
 from stackcost.remote.proxy import Call, Proxy, call_of, methods_of
 from stackcost.remote.types import decode_arguments, encode_arguments
@@ -68,12 +68,14 @@ def test_everything_that_a_session_asks_comes_through_with_its_types(
         assert (side.name, side.ip_version, side.response_length()) == ("nginx/kernel", 6, 1000)
         assert side.wiring == NginxKernel.wiring_for(here.plan.settings)
         assert side.before_trial() == {"opened": 1.5}
-        assert side.stack_check(idle=True) == StackCheck("kernel", "kernel", looks={"idle": True})
+        assert side.stack_check(idle=True) == StackCheck(
+            "kernel", "kernel", observations={"idle": True}
+        )
         assert side.requests_served() is None and side.refusals() == {"full": 3}
         assert side.limits(80) == Limits({"worker-0": Usage(3, 80)}, Usage(1, 511))
         assert side.frames() == [Interface(1, 2), Interface(3, 4)]
         assert (side.dead_timeout_s(), side.open_connections()) == (120, 7)
-        side.look("during")
+        side.check_stack("during")
         side.reset()
         side.cut_link()
         with pytest.raises(StackcostError, match="cannot be removed"):
@@ -85,7 +87,7 @@ def test_everything_that_a_session_asks_comes_through_with_its_types(
     (_, kind, plan), *asked, end = here.log
     assert kind is NginxKernel and plan == here.plan
     assert asked == [
-        ("look", "during"),
+        ("check_stack", "during"),
         ("reset",),
         ("cut",),
         ("end", 80),

@@ -14,8 +14,8 @@ from stackcost.comparison import feeder
 from stackcost.comparison.plan import plan
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment import matrix
-from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.matrix import variants
+from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
 from stackcost.search.slowest import Held
 from stackcost.session import sides
@@ -47,7 +47,7 @@ def experiment(tmp_path: Path) -> Experiment:
     }
     file = tmp_path / "onload.yaml"
     file.write_text(json.dumps(PLAN | changed))
-    return load_experiment(file)
+    return read_experiment(file)
 
 
 def test_the_host_of_the_server_says_what_it_lacks(

@@ -7,14 +7,14 @@ import pytest
 
 from stackcost.contracts.counts import Limits
 from stackcost.contracts.errors import StackcostError
-from stackcost.loading import group
-from stackcost.loading.group import GeneratorGroup, Member
-from stackcost.loading.local import RunningGenerator
+from stackcost.generators import group
+from stackcost.generators.group import GeneratorGroup, Member
+from stackcost.generators.local import RunningGenerator
 from stackcost.remote.proxy import call_of, methods_of
 from stackcost.serving import external
 from stackcost.serving.external import NO_HOST, ExternalDevice
 from stackcost.serving.local import RunningServer
-from tests.loading.made_up import MadeUpGenerator
+from tests.generators.made_up import MadeUpGenerator
 
 
 class Extended(RunningServer):

@@ -19,7 +19,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 @pytest.mark.long
 def test_a_ceiling_is_searched_with_the_server_on_another_host(lab: Lab) -> None:
-    """Of the peer, which has no twin: a search of nginx has a second turn, for the peer."""
+    """Of the peer, which has no reference system: a search of nginx has a second turn, for the
+    peer.
+    """
     results = str(lab.folder / "results")
     assert errors(lab, results, plan(lab, "ceiling", server="astf-peer", flows=False)) == [None]
     steps = [each.load for each in trials(lab, "ceiling")]
@@ -40,14 +42,14 @@ def test_a_device_on_another_host_has_a_ceiling_and_events(lab: Lab) -> None:
     assert errors(lab, results, *plans) == [None, None]
     steps = trials(lab, "ceiling-dut")
     assert {each.load.load for each in steps} >= {300}
-    assert not any(each.load.twin for each in steps), "the wire is on no other host"
+    assert not any(each.load.reference for each in steps), "the wire is on no other host"
     (event,) = trials(lab, "events")
     load = event.load
-    assert isinstance(load, DeviceEvent) and load.course and load.course.cut
-    cut_s = load.course.cut - load.course.began
+    assert isinstance(load, DeviceEvent) and load.timeline and load.timeline.cut
+    cut_s = load.timeline.cut - load.timeline.began
     assert cut_s == pytest.approx(2, abs=1)
     probes = [
-        (each.time - load.course.began, each.value)
+        (each.time - load.timeline.began, each.value)
         for each in event.samples
         if each.labels.get("group") == "probe" and each.labels.get("counter") == "tcps_connects"
     ]

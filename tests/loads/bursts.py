@@ -25,20 +25,20 @@ class Bursts(OwnKind):
         """Warm-up and sustain in bursts; then the last connections end."""
         with reading(session, trial, load):
             whole_s = self.part.warm_up_s + self.part.sustain_s + OVERHANG_S
-            session.loading.start(mult=load.offered_cps, duration=whole_s)
+            session.generator.start(mult=load.offered_cps, duration=whole_s)
             edges = [session.read_edge()]
             for length in (self.part.warm_up_s, self.part.sustain_s):
                 self._burst(session, load, length)
                 edges.append(session.read_edge())
             trial.phases["warm-up"] = Window(edges[0], edges[1])
             trial.phases["sustain"] = Window(edges[1], edges[2])
-            session.look("during")
+            session.check_stack("during")
             load.limits = session.serving.limits(session.experiment.workload.port)
             load.cut_flows = session.end_traffic(OVERHANG_S + self.part.drain_s)
 
     def _burst(self, session: ProfileSession, load: OwnLoad, seconds: float) -> None:
         end, share = time.monotonic() + seconds, HIGH
         while time.monotonic() < end:
-            session.loading.update(share * load.offered_cps)
+            session.generator.update(share * load.offered_cps)
             time.sleep(load.settings["burst_s"])
             share = HIGH + LOW - share

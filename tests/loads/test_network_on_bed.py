@@ -38,7 +38,7 @@ def test_every_response_comes_through_and_the_network_does_as_asked(
         load = trial.load_of(ConstantLoad)
         assert median_us(load, "connect") > 2 * DELAY_MS * 1000
         assert median_us(load, "completion") > 4 * DELAY_MS * 1000
-        before = session.loading.network_counts()["frames"]
-        session.loading.set_network({})
+        before = session.generator.network_counts()["frames"]
+        session.generator.set_network({})
         offered(session)
-        assert session.loading.network_counts()["frames"] == before, "it is gone"
+        assert session.generator.network_counts()["frames"] == before, "it is gone"

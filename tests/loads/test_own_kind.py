@@ -12,7 +12,7 @@ from stackcost.comparison.plan import identity, plan
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad, OwnLoad
 from stackcost.contracts.trial import Trial
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.loads.constant import Constant
 from stackcost.store.trial_lines import decode, encode
 from tests.experiment.command import run_folder, short_compare, start
@@ -36,7 +36,7 @@ def bursts(tmp_path: Path) -> Path:
 
 
 def test_its_loads_are_in_the_plan_with_settings_and_an_identity_of_their_own(bursts: Path) -> None:
-    experiment = load_experiment(bursts, quick=True)
+    experiment = read_experiment(bursts, quick=True)
     turns = plan(experiment)
     (trial,) = [trial for trial in turns[0].trials if not trial.traffic.holds]
     assert trial.load == OwnLoad(name="bursts", offered_cps=400, settings={"burst_s": 0.2})
@@ -49,7 +49,7 @@ def test_its_loads_are_in_the_plan_with_settings_and_an_identity_of_their_own(bu
 
 
 def test_how_long_it_takes_is_asked_of_it(bursts: Path) -> None:
-    experiment = load_experiment(bursts, quick=True)
+    experiment = read_experiment(bursts, quick=True)
     (*_, turn) = plan(experiment)
     seconds = [planned.seconds for planned in turn.loads]
     assert turn.seconds == turn.setup_s + sum(seconds)
@@ -57,7 +57,7 @@ def test_how_long_it_takes_is_asked_of_it(bursts: Path) -> None:
 
 
 def test_it_is_read_back_where_its_file_is_not(bursts: Path) -> None:
-    turn, *_ = plan(load_experiment(bursts, quick=True))
+    turn, *_ = plan(read_experiment(bursts, quick=True))
     bursts.with_name("bursts.py").unlink()
     assert decode(encode(turn.trials[-1])) == turn.trials[-1]
 
@@ -65,13 +65,13 @@ def test_it_is_read_back_where_its_file_is_not(bursts: Path) -> None:
 def test_a_file_without_a_kind_is_told(bursts: Path) -> None:
     bursts.with_name("bursts.py").write_text("")
     with pytest.raises(StackcostError, match="must contain exactly one ownkind class"):
-        plan(load_experiment(bursts, quick=True))
+        plan(read_experiment(bursts, quick=True))
 
 
 def test_settings_need_a_kind_of_ones_own(bursts: Path) -> None:
     bursts.write_text(bursts.read_text().replace("offered_by: bursts.py", ""))
     with pytest.raises(StackcostError, match="settings are of a kind of load of your own"):
-        load_experiment(bursts)
+        read_experiment(bursts)
 
 
 @pytest.mark.long

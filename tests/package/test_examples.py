@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.files import EXAMPLES, PROFILES
 
 
 @pytest.mark.parametrize("example", ["tutorial/mine.yaml", "haproxy.yaml"])
 def test_a_copy_finds_the_profiles_of_the_suite(example: str, tmp_path: Path) -> None:
     shutil.copytree(EXAMPLES, tmp_path / "copied")
-    experiment = load_experiment(tmp_path / "copied" / example)
+    experiment = read_experiment(tmp_path / "copied" / example)
     assert experiment.load.profile == (PROFILES / "http_program.py").resolve()
     assert experiment.memory.profile == (PROFILES / "http_hold.py").resolve()
 
@@ -23,8 +23,8 @@ def test_a_file_of_the_reader_comes_first_and_a_missing_one_is_reported(tmp_path
     own = tmp_path / "http_program.py"
     shutil.copy(PROFILES / "http_program.py", own)
     experiment = tmp_path / "mine.yaml"
-    assert load_experiment(experiment).load.profile == own
+    assert read_experiment(experiment).load.profile == own
     experiment.write_text(experiment.read_text().replace("http_hold.py", "hold.py"))
     with pytest.raises(StackcostError, match=r"memory\.profile: there is no file .*/hold\.py") as e:
-        load_experiment(experiment)
+        read_experiment(experiment)
     assert "http_hold.py" in e.value.hint

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.files import EXPERIMENTS
 from stackcost.published.document import Cell, Document, PublishedTable, documents
 
@@ -128,7 +128,7 @@ def test_the_example_run_of_wrk_has_a_unit_that_its_own_totals_contradict() -> N
 
 def test_the_experiment_has_the_value_that_nginx_conf_has_in_force() -> None:
     conf = values(ALL["nginx_cookbook"], "Section 5.1, nginx.conf")
-    experiment = load_experiment(EXPERIMENTS / "nginx_cookbook.yaml")
+    experiment = read_experiment(EXPERIMENTS / "nginx_cookbook.yaml")
     assert experiment.server.worker_connections == conf["worker_connections"][0] == 200_000
 
 

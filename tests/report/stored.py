@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from stackcost.contracts.trial import Trial
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.store import Manifest, RunFolder
 from tests.analysis.runs import compared
 
@@ -17,7 +17,7 @@ MACHINE = {
 
 def experiment() -> dict[str, Any]:
     """The plan of compare.yaml as a manifest has it."""
-    return load_experiment(COMPARE).model_dump(mode="json")
+    return read_experiment(COMPARE).model_dump(mode="json")
 
 
 def store(

@@ -13,7 +13,7 @@ from stackcost.analysis.summary import Summary
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import CUT_SHORT
 from stackcost.report.answer import answer, print_answer, summarise_again
-from stackcost.report.doubts import doubts
+from stackcost.report.flags import flag_lines
 from stackcost.report.notebook import fitting
 from stackcost.report.opened import open_runs
 from stackcost.report.stored import ONE_CORE, describe_setting
@@ -200,4 +200,6 @@ def test_hardware_threads_of_one_core_on_both_sides_are_a_doubt(
     setting = describe_setting(manifest)
     assert setting.get(ONE_CORE) == ("1 with 0" if told else None)
     summary = Summary.model_construct(trials=[], state="complete", machine=setting)
-    assert told == any("share physical cores (CPU 1 with 0)" in line for line in doubts(summary))
+    assert told == any(
+        "share physical cores (CPU 1 with 0)" in line for line in flag_lines(summary)
+    )

@@ -1,6 +1,6 @@
 """The closing sentence of `stackcost diff` claims no more than its comparisons do."""
 
-from stackcost.analysis.between import ASSUMED
+from stackcost.analysis.between_runs import ASSUMED
 from stackcost.analysis.comparison import Design, compare
 from stackcost.analysis.series import Series
 from stackcost.report.difference import Difference, sentence

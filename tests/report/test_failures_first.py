@@ -14,8 +14,8 @@ from stackcost.contracts.trial import Trial
 from stackcost.report.answer import print_answer
 from stackcost.report.answers import trust_answer
 from stackcost.report.difference import Side, difference
-from stackcost.report.doubts import doubts
 from stackcost.report.export import table
+from stackcost.report.flags import flag_lines
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.stored import summary_of
 from stackcost.report.story import opening
@@ -49,14 +49,14 @@ def summary() -> Summary:
 def test_the_worst_trial_is_quoted_and_its_cause_comes_before_what_more_trials_have(
     summary: Summary,
 ) -> None:
-    lines = [line.strip() for line in doubts(summary) if line.startswith("  ")]
+    lines = [line.strip() for line in flag_lines(summary) if line.startswith("  ")]
     assert lines[0] == WORST and lines[1].startswith(LOST), lines
 
 
 def test_no_failure_is_among_the_reasons_that_are_left_out(summary: Summary) -> None:
     kinds = [f"{'abcdefghi'[at]} was not served" for at in range(9)]
     rows = [row.model_copy(update={"failures": kinds, "flags": kinds}) for row in summary.trials]
-    said = "\n".join(doubts(summary.model_copy(update={"trials": rows})))
+    said = "\n".join(flag_lines(summary.model_copy(update={"trials": rows})))
     assert all(kind in said for kind in kinds)
 
 

@@ -19,11 +19,11 @@ def test_a_factor_of_long_names_leaves_room_for_what_is_drawn() -> None:
     factor = Factor(
         name="cpu",
         ratio=spread([2.5, 2.6, 2.7], "1"),
-        above_cost=spread([111.0], "us"),
-        below_cost=spread([42.5], "us"),
+        baseline_cost=spread([111.0], "us"),
+        against_cost=spread([42.5], "us"),
         at="3,600 connections/s, 76% of what nginx/kernel holds, 4 of its trials flagged",
-        above="nginx/kernel",
-        below="astf-peer",
+        baseline="nginx/kernel",
+        against="astf-peer",
     )
     figure = factor_intervals([factor])
     assert figure

@@ -13,7 +13,7 @@ from stackcost.host.namespace import end_group
 from stackcost.trex.generator import Generator
 from tests.trex.conftest import REPOSITORY
 
-PATIENCE_S = 90
+TIMEOUT_S = 90
 
 
 class Scenarios:
@@ -46,7 +46,7 @@ class Scenarios:
         ports = engine.config.rpc_port, engine.config.async_port
         line = " ".join([scenario, *map(str, (*ports, *arguments))])
         self._process.stdin.write(f"{line}\n".encode())
-        if select.select([self._process.stdout], [], [], PATIENCE_S)[0]:
+        if select.select([self._process.stdout], [], [], TIMEOUT_S)[0]:
             status = self._process.stdout.readline()
         else:
             status = b"it came to no end"

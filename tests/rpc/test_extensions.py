@@ -11,7 +11,7 @@ from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
 from tests.trex.conftest import PROFILES, client_of
 
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def run(client: TrexClient, mult: float, duration: float, **tunables: int) -> di
     """One run of the HTTP profile to its end; the client's counters."""
     client.load_profile(PROFILES / "http_program.py", tunables)
     client.start(mult, duration)
-    client.wait_on_traffic(PATIENCE_S)
+    client.wait_on_traffic(TIMEOUT_S)
     return dict(client.stats()["traffic"]["client"])
 
 
@@ -78,7 +78,7 @@ def test_held_flows_are_replaced_as_they_close(client: TrexClient) -> None:
         held.update(client.call("stackcost_get_held_flows", {"profile_id": "_"}))
         return held["open"] >= 300 and held["opened"] > 600
 
-    assert wait_until(replaced, PATIENCE_S, 0.05), held
+    assert wait_until(replaced, TIMEOUT_S, 0.05), held
     assert held["wanted"] == 300 and held["refused"] == 0
     client.stop()
     with pytest.raises(StackcostError, match="Invalid state"):

@@ -13,7 +13,7 @@ from stackcost.trex.generator import Generator
 from tests.trex.conftest import PROFILES, client_of, wire_config
 
 RESPONSE_BYTES = 20_000
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 
 
 class Capturing(Generator):
@@ -43,7 +43,7 @@ def test_a_file_holds_every_frame_that_the_port_counts(client: TrexClient) -> No
     began, before = time.time(), counted()
     client.call("stackcost_start_pcap", {"port_id": 1, "file": "all.pcap"})
     client.start(40, 0.5)
-    client.wait_on_traffic(PATIENCE_S)
+    client.wait_on_traffic(TIMEOUT_S)
     written = client.call("stackcost_stop_pcap", {"port_id": 1})
     assert written["frames"] == counted() - before
     assert written["lost"] == 0

@@ -14,7 +14,7 @@ from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
 from tests.trex.conftest import PROFILES, client_of
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 LENGTH = 20_000
 
 
@@ -33,7 +33,7 @@ def run(client: TrexClient, profile: str, *tls: dict[str, Any]) -> int:
     for rule in tls:
         client.call("stackcost_set_tls", {"profile_id": "_", **rule})
     client.start(100, 1)
-    client.wait_on_traffic(PATIENCE_S)
+    client.wait_on_traffic(TIMEOUT_S)
     return int(client.stats()["traffic"]["client"]["tcps_connattempt"])
 
 

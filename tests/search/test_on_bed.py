@@ -19,7 +19,7 @@ from stackcost.analysis.readings import Readings
 from stackcost.bed.lock import RunLock
 from stackcost.contracts.load import CeilingKind
 from stackcost.contracts.trial import Trial
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
 from stackcost.host.namespace import execute
 from stackcost.host.signals import ending_signals_raise
@@ -55,7 +55,7 @@ table ip sc_limit {{
 
 def small() -> Experiment:
     """Responses so short that no core of this machine is near its limit."""
-    experiment = load_experiment(COMPARE, quick=True)
+    experiment = read_experiment(COMPARE, quick=True)
     workload = experiment.workload.model_copy(update={"response_bytes": 400})
     server = experiment.server.model_copy(update={"tuning": "stock"})
     return experiment.model_copy(update={"workload": workload, "server": server})
@@ -119,7 +119,9 @@ def test_a_look_that_outlasts_the_load_is_told(
 ) -> None:
     late = "what is read under load was read until"
     with session_of(small(), tmp_path) as session:
-        monkeypatch.setattr(session.here.stack, "check_stack", lambda *_: time.sleep(OUTLASTS_S))
+        monkeypatch.setattr(
+            session.local_server.stack, "check_stack", lambda *_: time.sleep(OUTLASTS_S)
+        )
         for of, load in (("connections", 200.0), ("flows", 50.0)):
             Steps(of).prepare(session)
             flags = flags_of(Readings(one_trial(session, of, load)), (1,))
@@ -132,7 +134,7 @@ def test_each_ceilings_trials_count_what_was_served_and_find_what_was_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with session_of(small(), tmp_path) as session:
-        server = session.here.server
+        server = session.local_server.server
 
         Steps("requests").prepare(session)
         requests = one_trial(session, "requests", 2_000)
@@ -144,9 +146,11 @@ def test_each_ceilings_trials_count_what_was_served_and_find_what_was_not(
 
         Steps("flows").prepare(session)
         looks: list[str] = []
-        monkeypatch.setattr(session.here.stack, "check_stack", lambda when, _: looks.append(when))
+        monkeypatch.setattr(
+            session.local_server.stack, "check_stack", lambda when, _: looks.append(when)
+        )
         held = one_trial(session, "flows", 600)
-        assert looks == ["during"], "else no stack but the kernel's is proved to carry it"
+        assert looks == ["during"], "else no stack but the kernel's is checked to carry it"
         assert (held.load.loss.intended, held.load.loss.lost) == (600, 0)
 
         worker = psutil.Process(server.processes()["worker-0"])

@@ -10,8 +10,8 @@ from stackcost.analysis.series import Series
 from stackcost.analysis.thresholds import RATE
 from stackcost.campaign.order import in_order
 from stackcost.comparison.plan import plan
-from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.matrix import variants
+from stackcost.experiment.read_file import read_experiment
 from stackcost.search.feeder import CeilingPlan
 
 PLAN = Path(__file__).resolve().parents[2] / "experiments" / "difference.yaml"
@@ -19,7 +19,7 @@ PLAN = Path(__file__).resolve().parents[2] / "experiments" / "difference.yaml"
 
 def test_searches_take_turns_as_the_turns_of_an_experiment_do() -> None:
     """In A B A B a steady drift would always be at the expense of B."""
-    experiment = load_experiment(PLAN)
+    experiment = read_experiment(PLAN)
     a, b = variants(experiment)
     ceilings = CeilingPlan(
         (a, b), {of: settings_for(of) for of in ("connections", "requests")}, experiment.rounds, 7
@@ -89,7 +89,7 @@ def test_a_turn_that_is_always_dearer_is_no_difference_from_eight_rounds_on() ->
 
 
 def test_what_cannot_be_measured_here_is_not_searched() -> None:
-    a, b = variants(load_experiment(PLAN))
+    a, b = variants(read_experiment(PLAN))
     lacking = type(b)(b.name, b.server, b.experiment, "no such device")
     ceilings = CeilingPlan((a, lacking), {"flows": settings_for("flows")}, 2)
     assert [target for target, _ in ceilings.searches()] == [a, a]

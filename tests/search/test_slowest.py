@@ -5,8 +5,8 @@ from collections.abc import Generator
 import pytest
 
 from stackcost.analysis.ceiling.controller import TrialLoss, search
-from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.matrix import variants
+from stackcost.experiment.read_file import read_experiment
 from stackcost.files import EXPERIMENTS
 from stackcost.search.slowest import (
     SHORTEST,
@@ -91,6 +91,6 @@ def test_a_system_that_holds_nothing_has_no_ceiling() -> None:
 
 
 def test_it_takes_a_minute_for_the_first_system_and_half_for_the_next() -> None:
-    systems = variants(load_experiment(EXPERIMENTS / "compare.yaml", quick=True))
+    systems = variants(read_experiment(EXPERIMENTS / "compare.yaml", quick=True))
     first_s, next_s = expected_seconds(systems)
     assert first_s < 60 and next_s < 30

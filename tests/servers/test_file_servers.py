@@ -13,7 +13,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import Placement
 from stackcost.contracts.program_settings import ProgramSettings
 from stackcost.contracts.server import ServerSettings
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.files import SERVERS
 from stackcost.host import native
 from stackcost.host.kernel_stack import Kernel
@@ -32,7 +32,7 @@ EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 
 
 def settings(name: str) -> ServerSettings:
-    return server_settings(load_experiment(EXPERIMENTS / f"{name}.yaml"), Caddy)
+    return server_settings(read_experiment(EXPERIMENTS / f"{name}.yaml"), Caddy)
 
 
 @pytest.fixture
@@ -132,6 +132,6 @@ def test_what_is_not_installed_says_how_to_install_it(
 
 
 def test_profiles_are_refused_with_what_to_do(endpoint: Endpoint) -> None:
-    profiles = server_settings(load_experiment(EXPERIMENTS / "tiers.yaml"), LighttpdOpenSsl)
+    profiles = server_settings(read_experiment(EXPERIMENTS / "tiers.yaml"), LighttpdOpenSsl)
     with pytest.raises(StackcostError, match="use a load of HTTP clients"):
         LighttpdOpenSsl(endpoint, profiles).start()

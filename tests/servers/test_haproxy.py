@@ -15,8 +15,8 @@ from stackcost.bed.local import LocalTestbed
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.program_settings import HaproxySettings, ProgramSettings
 from stackcost.contracts.server import ServerSettings
-from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.matrix import variants
+from stackcost.experiment.read_file import read_experiment
 from stackcost.files import SERVERS
 from stackcost.host.cores import CpuPlace
 from stackcost.host.kernel_stack import Kernel
@@ -33,7 +33,7 @@ instances = haproxy.instances
 EXPERIMENT = Path(__file__).resolve().parents[2] / "experiments" / "haproxy_cookbook.yaml"
 
 
-COOKBOOK = load_experiment(EXPERIMENT)  # before a bed narrows the cores that `auto` sees
+COOKBOOK = read_experiment(EXPERIMENT)  # before a bed narrows the cores that `auto` sees
 
 
 def settings(workers: int) -> ServerSettings:

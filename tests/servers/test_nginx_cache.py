@@ -7,8 +7,8 @@ import pytest
 
 from stackcost.bed.local import LocalTestbed
 from stackcost.contracts.program_settings import ProgramSettings
-from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.matrix import variants
+from stackcost.experiment.read_file import read_experiment
 from stackcost.files import SERVERS
 from stackcost.host import memory_group
 from stackcost.host.namespace import processes_inside
@@ -22,7 +22,7 @@ NginxCache = server_class("nginx-cache/kernel")
 server = module_of(SERVERS / "nginx_cache/server.py")
 
 EXPERIMENT = Path(__file__).resolve().parents[2] / "experiments" / "cdn_cache.yaml"
-EXPERIMENT_READ = load_experiment(EXPERIMENT)  # before a bed narrows the cores that `auto` sees
+EXPERIMENT_READ = read_experiment(EXPERIMENT)  # before a bed narrows the cores that `auto` sees
 OBJECTS, FILLED = 20, 0.5
 
 

@@ -9,7 +9,7 @@ from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import Placement
 from stackcost.contracts.server import ServerSettings
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.host.kernel_stack import Kernel
 from stackcost.servers.probe import Response
 from stackcost.servers.program import HttpProgram
@@ -56,7 +56,7 @@ def endpoint(tmp_path: Path) -> Endpoint:
 
 def clients(*lengths: int) -> ServerSettings:
     """Of an experiment with `http`, whose tests ask for bodies of these lengths."""
-    experiment = load_experiment(EXPERIMENTS / "tls.yaml")
+    experiment = read_experiment(EXPERIMENTS / "tls.yaml")
     http = experiment.http
     assert http
     tests = [http.tests[0].model_copy(update={"body_bytes": list(lengths)})]

@@ -9,8 +9,8 @@ from stackcost.campaign.identity import profile_hashes
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server
 from stackcost.duts.base import Dut
-from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.matrix import variants
+from stackcost.experiment.read_file import read_experiment
 from stackcost.servers.probe import fit_body
 from stackcost.systems.registry import DEVICES, SHIPPED, server_class
 
@@ -61,7 +61,7 @@ def test_what_is_wrong_in_a_file_is_reported(tmp_path: Path, text: str, told: st
 
 
 def test_an_experiment_names_a_file_relative_to_its_own() -> None:
-    experiment = load_experiment(EXAMPLE)
+    experiment = read_experiment(EXAMPLE)
     assert experiment.servers == ["nginx/kernel", str(EXAMPLE.with_name("haproxy.py"))]
     assert [each.name for each in variants(experiment)] == ["nginx/kernel", "haproxy"]
     assert str(EXAMPLE.with_name("haproxy.py")) in profile_hashes(experiment)
@@ -92,7 +92,7 @@ def test_an_experiment_that_names_none_is_reported(
     (tmp_path / "haproxy.py").write_text(EXAMPLE.with_name("haproxy.py").read_text())
     (tmp_path / "mine.yaml").write_text(text)
     with pytest.raises(StackcostError, match=told):
-        load_experiment(tmp_path / "mine.yaml")
+        read_experiment(tmp_path / "mine.yaml")
 
 
 def serving(header: int, served: list[int]) -> Callable[[int], int]:

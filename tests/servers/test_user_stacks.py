@@ -10,14 +10,14 @@ import pytest
 from stackcost.bed.local import LocalTestbed
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.host.kernel_client import kernel_client
 from stackcost.servers.probe import ask
 from stackcost.session.server_settings import server_settings
 from stackcost.systems.registry import server_class
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
-STACKS = load_experiment(EXPERIMENTS / "user_stacks.yaml")
+STACKS = read_experiment(EXPERIMENTS / "user_stacks.yaml")
 ON_KERNEL, ON_NETSTACK, ON_SMOLTCP = "go/kernel", "go/netstack", "rust/smoltcp"
 IN_GVISOR, IN_GVISOR_BY_PTRACE = "nginx/gvisor", "nginx/gvisor-ptrace"
 

@@ -27,7 +27,7 @@ from stackcost.contracts.placement import Placement
 from stackcost.contracts.stack import Stack, When
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.http_schema import OVERHANG_S
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
 from stackcost.host.compiler import compile_bpf
 from stackcost.host.kernel_stack import Kernel
@@ -131,7 +131,7 @@ def _runs(process: int) -> bool:
 def session_in(folder: Path) -> Iterator[HttpSession]:
     plan = folder / "plan.yaml"
     plan.write_text(PLAN)
-    experiment: Experiment = load_experiment(plan)
+    experiment: Experiment = read_experiment(plan)
     with (
         RunLock(),
         ending_signals_raise(),
@@ -211,7 +211,7 @@ def test_programs_and_collectors_of_a_stack_belong_to_the_server(
     monkeypatch.setattr(local_server, "stack_of", lambda name, place: WithControlPlane(place))
     with session_in(tmp_path) as session:
         trial, cpus = trial_of(session), session.bed.cpus.server
-        number = session.here.processes[CONTROL_PLANE]
+        number = session.local_server.processes[CONTROL_PLANE]
     seen = Readings(trial)
     assert {name for name in Tracking.metrics if seen.samples(name.name)}, "its own are read"
     taken = seen.by_label("task.time", "sustain", "process")[str(number)]
@@ -226,7 +226,7 @@ def test_programs_and_collectors_of_a_stack_belong_to_the_server(
 @pytest.mark.long
 def test_a_server_without_free_descriptors_is_told_by_its_limits(tmp_path: Path) -> None:
     with session_in(tmp_path) as session:
-        worker = psutil.Process(session.here.processes["worker-0"])
+        worker = psutil.Process(session.local_server.processes["worker-0"])
         open_now = {int(name) for name in os.listdir(f"/proc/{worker.pid}/fd")}
         free = min({*range(len(open_now) + 1)} - open_now)
         worker.rlimit(psutil.RLIMIT_NOFILE, (free, free))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis.behind import behind_cost
+from stackcost.analysis.backend import backend_cost
 from stackcost.analysis.core_time import sum_of
 from stackcost.analysis.cpu import server_cost
 from stackcost.analysis.readings import Readings
@@ -15,7 +15,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import HttpClients
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.host.signals import ending_signals_raise
 from stackcost.loads.http import run_http_trial
 from stackcost.session.http_session import HttpSession, open_http_session
@@ -23,7 +23,7 @@ from stackcost.session.progress import Progress
 from stackcost.systems.registry import server_class
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
-EXPERIMENT = load_experiment(EXPERIMENTS / "dut_tls.yaml", True)  # before a bed narrows the cores
+EXPERIMENT = read_experiment(EXPERIMENTS / "dut_tls.yaml", True)  # before a bed narrows the cores
 SUSTAIN_S = 1.0
 
 
@@ -40,7 +40,9 @@ def session_of(name: str, folder: Path, behind: str = "nginx") -> Iterator[HttpS
 
 
 def made(session: HttpSession, test: str, rate: float | None = None) -> Readings:
-    trial = Trial(session.here.server.name, 1, 1, HttpClients(test=test, offered_rps=rate), None)
+    trial = Trial(
+        session.local_server.server.name, 1, 1, HttpClients(test=test, offered_rps=rate), None
+    )
     run_http_trial(session, trial, sustain_s=SUSTAIN_S)
     return Readings(trial)
 
@@ -57,7 +59,7 @@ def test_a_handshake_passes_the_device_and_its_cost_is_told_from_the_servers(
             assert isinstance(load, HttpClients) and load.counted and load.server_requests
             assert load.counted.requests >= 40 and not load.counted.failed
             device = server_cost(seen, EXPERIMENT.cores.server)
-            server = behind_cost(seen, EXPERIMENT.cores.load)
+            server = backend_cost(seen, EXPERIMENT.cores.load)
             entered = seen.growth(
                 "interface.packets",
                 "sustain",

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from stackcost.experiment.profile_load import LoadPart
-from stackcost.host.patience import patience
+from stackcost.experiment.profile_load import LoadSection
+from stackcost.host.timeouts import timeout_factor
 from stackcost.loads.constant import offer_load
 from tests.analysis.trials import load_trial
 
@@ -19,7 +19,7 @@ class Beginning:
     """A session, its sides and its sampler, until the load is to start."""
 
     def __init__(self) -> None:
-        self.serving = self.loading = self.sampler = self.wiring = self
+        self.serving = self.generator = self.sampler = self.wiring = self
         self.tested: list[Any] = []
 
     def requests_served(self) -> int:
@@ -46,7 +46,7 @@ class Beginning:
 
 @pytest.mark.parametrize(("factor", "seconds"), [(1, 12.5), (5, 14.5)])
 def test_a_slow_host_is_read_under_load_too(factor: float, seconds: float) -> None:
-    part = LoadPart(profile=Path("p.py"), offered_cps=[20], warm_up_s=4, sustain_s=8, drain_s=5)
-    with patience(factor), pytest.raises(Started) as started:
+    part = LoadSection(profile=Path("p.py"), offered_cps=[20], warm_up_s=4, sustain_s=8, drain_s=5)
+    with timeout_factor(factor), pytest.raises(Started) as started:
         offer_load(Beginning(), load_trial(), part)  # type: ignore[arg-type]
     assert started.value.args == (seconds,)

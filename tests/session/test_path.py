@@ -15,7 +15,7 @@ class SendingDevice:
     """
 
     def __init__(self, own: list[int]) -> None:
-        self.serving = self.loading = self.wiring = self
+        self.serving = self.generator = self.wiring = self
         self.tested = ["near", "far"]
         self.own = own
         self.sent = 0

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.profile_load import NO_LOAD, NO_MEMORY
+from stackcost.experiment.read_file import read_experiment
 from stackcost.files import EXPERIMENTS
 from stackcost.session import server_settings as module
 from stackcost.session.server_settings import server_settings
@@ -27,7 +27,7 @@ class Counted(TrexClient):
 
 
 def test_a_peer_serves_the_profile_of_the_part_that_there_is() -> None:
-    compare = load_experiment(EXPERIMENTS / "compare.yaml")
+    compare = read_experiment(EXPERIMENTS / "compare.yaml")
     assert server_settings(compare, AstfPeer).profile.name == "http_hold.py"
     loads = compare.model_copy(update={"memory": NO_MEMORY})
     assert server_settings(loads, AstfPeer).profile.name == "http_program.py"
@@ -39,7 +39,7 @@ def test_the_request_of_a_profile_is_asked_once_until_the_file_changes(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(module, "TrexClient", Counted)
-    experiment = load_experiment(EXPERIMENTS / "compare.yaml")
+    experiment = read_experiment(EXPERIMENTS / "compare.yaml")
     profile = tmp_path / "profile.py"
     profile.write_bytes(experiment.load.profile.read_bytes())
     load = experiment.load.model_copy(update={"profile": profile})

@@ -10,7 +10,7 @@ from stackcost.analysis.readings import Readings
 from stackcost.bed.lock import RunLock
 from stackcost.contracts.load import HttpClients
 from stackcost.contracts.trial import Trial
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.host.signals import ending_signals_raise
 from stackcost.loads.http import run_http_trial
 from stackcost.servers.program import HttpProgram
@@ -90,7 +90,7 @@ def test_wrk_does_not_tell_of_silent_connections_and_its_kernel_does(tmp_path: P
         RunLock(),
         ending_signals_raise(),
         open_http_session(
-            AnswersTen, load_experiment(plan), tmp_path / "logs", Progress()
+            AnswersTen, read_experiment(plan), tmp_path / "logs", Progress()
         ) as session,
     ):
         run_http_trial(session, trial)

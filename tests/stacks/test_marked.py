@@ -18,10 +18,10 @@ class FallenBack:
 
     def __init__(self) -> None:
         self.serving = self
-        self.looks: list[str] = []
+        self.observations: list[str] = []
 
-    def look(self, when: str) -> None:
-        self.looks.append(when)
+    def check_stack(self, when: str) -> None:
+        self.observations.append(when)
 
     def clocks(self) -> dict[str, Clock]:
         return {}
@@ -43,7 +43,7 @@ def test_a_trial_that_fell_back_is_kept_as_the_kernels(tmp_path: Path) -> None:
     with storing(run, session, trial):  # type: ignore[arg-type]
         pass
     (stored,) = run.trials()
-    assert session.looks == ["before", "after"]
+    assert session.observations == ["before", "after"]
     assert stored.set_aside.startswith("carried by the kernel's stack instead of onload-balanced")
     with pytest.raises(StackcostError, match="instead of onload-balanced: no counter moved"):
         require_wanted_stack(stored)

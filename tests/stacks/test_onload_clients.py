@@ -1,4 +1,4 @@
-"""Clients on Onload: proved while they live, since their stacks end with them."""
+"""Clients on Onload: checked while they live, since their stacks end with them."""
 
 import pytest
 
@@ -30,10 +30,10 @@ def test_a_client_is_proved_by_what_it_opened(
     machine.kernel_counts(kernel_connections)
     stack.check_stack("during", processes)
     stack.check_stack("after", processes)
-    proof = stack.stack_check()
-    assert proof.carried == carried, proof
+    check = stack.stack_check()
+    assert check.carried == carried, check
     if kernel_connections:
-        assert "the kernel's TcpActiveOpens moved by 3" in proof.why
+        assert "the kernel's TcpActiveOpens moved by 3" in check.why
     else:
         assert (
             "EF_SCALABLE_FILTERS_ENABLE 0"
@@ -60,10 +60,10 @@ def test_a_client_that_ended_before_a_look_was_not_seen_on_any_stack(machine: Ma
     machine.end()
     stack.check_stack("during", processes)
     stack.check_stack("after", processes)
-    proof = stack.stack_check()
-    assert proof.carried == NOT_SEEN and not proof.as_wanted
-    assert proof.difference.startswith("not seen to be carried by onload-wrk: during the load: ")
-    load = HttpClients(test="rps", carrier=proof)
+    check = stack.stack_check()
+    assert check.carried == NOT_SEEN and not check.as_wanted
+    assert check.difference.startswith("not seen to be carried by onload-wrk: during the load: ")
+    load = HttpClients(test="rps", stack_check=check)
     (flag,) = [
         flag for flag in flags_of(Readings(Trial("a", 0, 1, load, 1)), ()) if "carried" in flag
     ]
@@ -71,7 +71,7 @@ def test_a_client_that_ended_before_a_look_was_not_seen_on_any_stack(machine: Ma
 
 
 def test_what_a_server_on_onload_did_is_no_proof_for_its_clients(machine: Machine) -> None:
-    """Onload's tools tell of the stacks of both sides."""
+    """Onload's tools report the stacks of both sides."""
     machine.start(machine.onload())
     stack, processes = begun(machine)
     machine.count({"rx_evs": 90, "tx_evs": 90, "ul_accepts": 9}, rx_evs=0, tx_evs=0)

@@ -8,7 +8,7 @@ import pytest
 from stackcost.bed import leftovers
 from stackcost.contracts.counts import NOT_SEEN, StackCheck
 from stackcost.contracts.errors import StackcostError
-from stackcost.host.patience import patience
+from stackcost.host.timeouts import timeout_factor
 from stackcost.stacks.onload import interface
 from tests.stacks.conftest import Machine
 
@@ -16,7 +16,7 @@ WORKING = {"rx_evs": 9, "tx_evs": 9, "ul_accepts": 3}
 
 
 def looked_at(machine: Machine, **counters: int) -> StackCheck:
-    """The proof of a trial in which Onload's counters came to be these."""
+    """The check of a trial in which Onload's counters came to be these."""
     stack = machine.onload()
     stack.prepare()
     processes = machine.start(stack)
@@ -72,12 +72,12 @@ def test_a_slow_host_has_longer_to_load_and_unload_the_modules(
     monkeypatch.setattr(interface, "MODULES_LIMIT_S", 0.001)  # less than any program takes
     with pytest.raises(StackcostError, match=r"modprobe onload did not end in 0.001 s"):
         machine.onload().prepare()
-    with patience(6e4):
+    with timeout_factor(6e4):
         machine.onload().prepare()
     with pytest.raises(StackcostError, match=r"did not end in 0.001 s"):
         machine.onload().release()
     assert interface.registered() and machine.installation.module.exists()
-    with patience(6e4):
+    with timeout_factor(6e4):
         machine.onload().release()
     assert not interface.registered() and not machine.installation.module.exists()
 
@@ -95,9 +95,9 @@ def test_no_free_virtual_interface(machine: Machine) -> None:
 
 def test_control_plane_server_missing_falls_back_and_counts_as_kernel(machine: Machine) -> None:
     machine.play("no control plane")
-    proof = looked_at(machine, **WORKING)
-    assert proof.carried == "kernel" and proof.wanted == "onload-balanced"
-    why = proof.why
+    check = looked_at(machine, **WORKING)
+    assert check.carried == "kernel" and check.wanted == "onload-balanced"
+    why = check.why
     assert why.startswith("Onload's control-plane server did not start")
     assert "worker-0 has 1 TCP sockets of the kernel" in why
 
@@ -187,10 +187,10 @@ def test_connections_that_went_through_the_kernel_count_as_the_kernels(machine: 
     machine.count(**WORKING, no_match_pass_to_kernel_tcp=5)
     machine.kernel_counts(4)
     stack.check_stack("after", processes)
-    proof = stack.stack_check()
-    assert proof.carried == "kernel"
+    check = stack.stack_check()
+    assert check.carried == "kernel"
     for said in ("TcpPassiveOpens moved by 4", "TcpInSegs moved by 4", "passed to the kernel"):
-        assert said in proof.why
+        assert said in check.why
 
 
 def test_flow_filters_left_on(machine: Machine) -> None:
@@ -220,8 +220,8 @@ def test_loopback_is_refused(machine: Machine, link: str, address: str) -> None:
 
 def test_a_server_that_accepts_nothing_is_seen_on_no_stack(machine: Machine) -> None:
     """As one without descriptors, or whose client is in its namespace."""
-    proof = looked_at(machine, rx_evs=9, tx_evs=9)
-    assert proof.carried == NOT_SEEN and "Onload's ul_accepts did not move" in proof.why
+    check = looked_at(machine, rx_evs=9, tx_evs=9)
+    assert check.carried == NOT_SEEN and "Onload's ul_accepts did not move" in check.why
 
 
 @pytest.mark.parametrize(
@@ -252,4 +252,4 @@ def test_without_all_three_looks_it_is_not_onload(machine: Machine) -> None:
     processes = machine.start(stack)
     stack.check_stack("before", processes)
     assert stack.stack_check().carried == NOT_SEEN
-    assert "after the load: nobody looked" in stack.stack_check().why
+    assert "after the load: not observed" in stack.stack_check().why

@@ -16,5 +16,5 @@ def test_where_onload_has_no_listener_the_accept_queue_is_unknown(machine: Machi
     stack = machine.onload()
     machine.listen((80, 17, 5, 511))
     assert stack.accept_queue("stackcost-server", 80) == (
-        "orm_json tells of no listener of port 80 on Onload"
+        "orm_json reports no listener of port 80 on Onload"
     )

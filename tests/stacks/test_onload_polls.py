@@ -55,7 +55,7 @@ def test_a_stack_that_spins_at_no_load_costs_no_connection_and_tells_its_polls(
 
 
 def test_polls_of_clients_stacks_are_not_the_servers(machine: Machine) -> None:
-    """Onload's tools tell of all stacks on the machine."""
+    """Onload's tools report all stacks on the machine."""
     clients = machine.onload("wrk", link="sc-load0", listens=None, workers=1)
     clients.prepare()
     machine.start(clients)
@@ -70,7 +70,7 @@ def test_polls_that_cannot_be_read_are_unknown_with_the_reason(machine: Machine)
     machine.play("no stack")
     (level,) = summary(trial_on(machine)).servers[0].levels
     assert {(each.median, each.reason) for each in level.kinds("onload").values()} == {
-        (None, "onload: orm_json tells of no stack of the programs")
+        (None, "onload: orm_json reports no stack of the programs")
     }
 
 

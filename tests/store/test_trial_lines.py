@@ -19,7 +19,7 @@ from stackcost.contracts.http import HttpCounts, HttpSettings
 from stackcost.contracts.load import (
     ConstantLoad,
     DeviceEvent,
-    EventTimes,
+    EventTimeline,
     HeldFlows,
     HttpClients,
     Load,
@@ -70,7 +70,9 @@ LOADS: list[Load] = [
         ended_early=True,
         server_requests=100,
         limits=LIMITS,
-        carrier=StackCheck("onload-wrk", "kernel", "no stack", {"before": {"objections": ["x"]}}),
+        stack_check=StackCheck(
+            "onload-wrk", "kernel", "no stack", {"before": {"objections": ["x"]}}
+        ),
     ),
     SearchStep(
         of="requests",
@@ -78,11 +80,11 @@ LOADS: list[Load] = [
         duration_s=1.0,
         offered=RATE,
         repeat=1,
-        twin=True,
+        reference=True,
         loss=Loss(200, 3, {"SYN sent again": 3}, ["stolen"]),
     ),
     SearchStep(of="flows", load=50.0, duration_s=1.0, offered=HOLD),
-    DeviceEvent(event="cut", settings=QUICK, course=EventTimes(5.0, 100, 30, 7.0), **TRAFFIC),
+    DeviceEvent(event="cut", settings=QUICK, timeline=EventTimeline(5.0, 100, 30, 7.0), **TRAFFIC),
     MixedLoad(steps=[MixStep(200.0, Window(1.0, 2.0)), MixStep(100.0, Window(3.0, 4.0))]),
 ]
 
@@ -97,7 +99,7 @@ def trial_of(load: Load) -> Trial:
         phases={"sustain": Window(10.0, 11.0)},
         before={"cached_bytes": 9.0},
         suspended_s=0.5,
-        carrier=StackCheck("kernel", "kernel"),
+        stack_check=StackCheck("kernel", "kernel"),
         set_aside="cut short",
     )
 
@@ -151,6 +153,6 @@ def test_a_stored_load_that_cannot_be_is_reported_and_the_others_count(
 @pytest.mark.parametrize("written", ["stackcost-trial/2", "stackcost-trial/99", None])
 def test_a_line_of_another_format_is_one_clear_sentence(written: str | None) -> None:
     record = json.loads(trial_lines.encode(trial_of(RATE))) | {"format": written}
-    told = f"it has the format '{written}'; this version reads stackcost-trial/3"
+    told = f"it has the format '{written}'; this version reads stackcost-trial/4"
     with pytest.raises(ValueError, match=told):
         trial_lines.decode(json.dumps(record).encode())

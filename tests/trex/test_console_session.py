@@ -15,7 +15,7 @@ from tests.trex.conftest import PROFILES, REPOSITORY
 
 PROMPT = re.compile(r"trex(\([a-z-]+\))?>$")
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 
 
 class Console:
@@ -52,7 +52,7 @@ class Console:
 
     def comes_to_show(self, command: str, *words: str) -> None:
         """Events reach the console when they do, and a counter is shown once it has counted."""
-        end = time.monotonic() + PATIENCE_S
+        end = time.monotonic() + TIMEOUT_S
         while missing := [word for word in words if word not in (printed := self.say(command))]:
             assert time.monotonic() < end, f"{command}: no {missing} in\n{printed}"
             time.sleep(0.1)
@@ -62,17 +62,17 @@ class Console:
         if not self.process.stdin.closed:
             self.process.stdin.close()  # as Ctrl-D does
         try:
-            return self.process.wait(PATIENCE_S)
+            return self.process.wait(TIMEOUT_S)
         finally:
             self.process.kill()
 
     def _printed(self) -> str:
         assert self.process.stdout is not None
         printed = b""
-        end = time.monotonic() + PATIENCE_S
+        end = time.monotonic() + TIMEOUT_S
         while not PROMPT.search(text := COLOURS.sub("", printed.decode(errors="replace"))):
             ready, _, _ = select.select([self.process.stdout], [], [], end - time.monotonic())
-            assert ready, f"no prompt after {PATIENCE_S} s:\n{text}"
+            assert ready, f"no prompt after {TIMEOUT_S} s:\n{text}"
             more = os.read(self.process.stdout.fileno(), 1 << 16)
             assert more, f"it ended:\n{text}"
             printed += more

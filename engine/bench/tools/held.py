@@ -4,7 +4,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.host.waiting import wait_until
 from tools.engine import PROFILES, Driven, check_no_failure
 
-PATIENCE_S = 60.0  # beyond the time the schedule needs, on a busy machine
+TIMEOUT_S = 60.0  # beyond the time the schedule needs, on a busy machine
 POLL_S = 0.2
 
 
@@ -13,7 +13,7 @@ def hold(engine: Driven, flows: int, rate: int) -> None:
 
     StackcostError when one failed or not all were open in time. Stop the client to end them.
     """
-    longest = flows / rate + PATIENCE_S
+    longest = flows / rate + TIMEOUT_S
     engine.client.load_profile(
         PROFILES / "http_hold.py",
         {"flows": flows, "cps": rate, "hold_seconds": 2 * longest, "response_bytes": 100},

@@ -15,13 +15,13 @@ from stackcost.contracts.window import Window
 MOST_FAILED = 0.00001  # of attempted transactions; as many connections may end by a reset
 RATE_DEVIATION = 0.05
 CONCURRENT_DEVIATION = 0.10
-FEWEST = 2  # values of a phase, below which nothing is said of its course
+FEWEST = 2  # values of a phase, below which nothing is said of its changes
 
 
 def acceptance(trials: Sequence[Readings]) -> list[Check]:
     """One check for each criterion, over the sustain phases of all rounds that reached it.
 
-    One that is not known is None with a reason: a phase may be too short for a rate's course.
+    One that is not known is None with a reason: a phase may be too short for a series of rates.
     """
     whole = [seen for seen in trials if "sustain" in seen.phases]
     return [
@@ -48,15 +48,15 @@ def _failed(trials: Sequence[Readings]) -> Check:
     )
 
 
-def _deviation(what: str, limit: float, courses: Sequence[Sequence[float]]) -> Check:
+def _deviation(what: str, limit: float, series: Sequence[Sequence[float]]) -> Check:
     """The farthest that any reading is from its own phase's mean."""
     name, wanted = f"deviation of the {what}", f"< {limit:.0%}"
     farthest = [
-        max(abs(value / mean - 1) for value in course)
-        for course in courses
-        if len(course) >= FEWEST and (mean := sum(course) / len(course))
+        max(abs(value / mean - 1) for value in values)
+        for values in series
+        if len(values) >= FEWEST and (mean := sum(values) / len(values))
     ]
-    if len(farthest) < len(courses) or not farthest:
+    if len(farthest) < len(series) or not farthest:
         reason = "the sustain phase has too few readings"
         return Check(name=name, holds=None, wanted=wanted, seen="unknown", reason=reason)
     return Check(name=name, holds=max(farthest) < limit, wanted=wanted, seen=f"{max(farthest):.1%}")
@@ -78,6 +78,6 @@ def _open(seen: Readings) -> list[float]:
 
 
 def _sustain(seen: Readings) -> Window:
-    """With the readings at its edges, which lie amid them."""
+    """With the readings at its edges, which lie inside it."""
     window = seen.phases["sustain"]
     return Window(window.start - CLOSEST_S, window.end + CLOSEST_S)

@@ -18,7 +18,7 @@ SIGNIFICANT_BITS = 12.0
 Numbers = npt.NDArray[np.float64]
 
 
-class Alike(NamedTuple):
+class Segment(NamedTuple):
     """A group of consecutive measurements: the place of the first one, and their number.
 
     `mean`, `deviation`: of all their values.
@@ -30,13 +30,13 @@ class Alike(NamedTuple):
     deviation: float
 
 
-def groups_of(measurements: Sequence[Sequence[float]]) -> list[Alike]:
+def segments_of(measurements: Sequence[Sequence[float]]) -> list[Segment]:
     """The groups in order. The values of a measurement stay together; none may be negative."""
     highest = max((value for values in measurements for value in values), default=0.0)
     if not measurements:
         return []
     if highest <= 0:
-        return [Alike(0, len(measurements), 0.0, 0.0)]
+        return [Segment(0, len(measurements), 0.0, 0.0)]
     unit = highest / (2 ** (SIGNIFICANT_BITS + 1) - 1)
     coded = [np.asarray(values, dtype=float) / unit for values in measurements]
     return [
@@ -57,10 +57,10 @@ class _Search:
         self._earlier_mean = np.full(starts, np.nan)  # of the group before; none: not a number
         self._from = np.full(starts, -1)  # where the group before starts
 
-    def over(self, measurements: Sequence[Numbers]) -> list[Alike]:
+    def over(self, measurements: Sequence[Numbers]) -> list[Segment]:
         """The best split of all measurements."""
         best, bits = -1, 0.0
-        ends: list[Alike] = []
+        ends: list[Segment] = []
         for at, values in enumerate(measurements):
             self._before[at], self._from[at] = bits, best
             if best >= 0:
@@ -100,9 +100,9 @@ class _Search:
         bits += np.where(size > 1, of_values, 0.0)
         return np.asarray(bits)
 
-    def _group(self, start: int, end: int) -> Alike:
+    def _group(self, start: int, end: int) -> Segment:
         deviation = math.sqrt(self._squares[start] / self._size[start])
-        return Alike(start, end - start + 1, float(self._mean[start]), deviation)
+        return Segment(start, end - start + 1, float(self._mean[start]), deviation)
 
 
 def _bits_by_size(values: int, highest: float) -> Numbers:

@@ -9,8 +9,8 @@ from collections.abc import Collection
 from pydantic import BaseModel, ConfigDict
 
 from stackcost.analysis import core_time, flows
-from stackcost.analysis.closure import TOLERANCE, closure
-from stackcost.analysis.device import has_server_behind
+from stackcost.analysis.accounted_time import TOLERANCE, accounted_time
+from stackcost.analysis.device import has_backend
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import RECEIVE_SHARE
 from stackcost.contracts.network import NetworkCounts
@@ -37,11 +37,16 @@ def checks(seen: Readings, server_cpus: Collection[int]) -> list[Check]:
     """
     trial = seen.trial
     if trial.traffic.holds:
-        return [time_closes(seen)]
-    found = [_counts_agree(trial), _bytes_agree(trial), _server_agrees(trial), time_closes(seen)]
+        return [time_is_accounted(seen)]
+    found = [
+        _counts_agree(trial),
+        _bytes_agree(trial),
+        _server_agrees(trial),
+        time_is_accounted(seen),
+    ]
     if trial.traffic.network:
         found.append(_loses_as_asked(trial.traffic.network))
-    if not core_time.has_peer(seen) and not has_server_behind(trial):
+    if not core_time.has_peer(seen) and not has_backend(trial):
         found.append(_receive_work_is_the_servers(seen, server_cpus))
     return found
 
@@ -119,10 +124,10 @@ def _receive_work_is_the_servers(seen: Readings, server_cpus: Collection[int]) -
     return Check(name=name, holds=share >= RECEIVE_SHARE, wanted=wanted, seen=f"{share:.1%}")
 
 
-def time_closes(seen: Readings) -> Check:
+def time_is_accounted(seen: Readings) -> Check:
     """Whether every moment of the main phase was booked to some kind of time."""
     name = "user + system + irq + softirq + idle (stolen time included) = wall time x cores"
-    found = closure(seen, seen.trial.traffic.main_phase)
+    found = accounted_time(seen, seen.trial.traffic.main_phase)
     if found is None:
         reason = seen.why_unknown("cpu.exact_time") or "exact CPU time was not read"
         wanted = f"within {TOLERANCE:.0%}"
@@ -131,7 +136,7 @@ def time_closes(seen: Readings) -> Check:
     stolen = "unknown" if found.stolen is None else f"{found.stolen:.3f} s"
     return Check(
         name=name,
-        holds=found.closes,
+        holds=found.is_whole,
         wanted=f"{found.wall:.3f} s within {TOLERANCE:.0%}",
         seen=f"{found.exact:.3f} s ({found.share:.2%}); stolen {stolen}; /proc/stat {ticks}",
     )

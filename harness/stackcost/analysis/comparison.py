@@ -12,7 +12,7 @@ a Mann-Whitney test if A and B are independent. Both are two-sided and independe
 distribution. Several figures that are judged together are corrected by Holm's method, so that at
 most the share `RATE` of comparisons of identical set-ups is called different. The turns of one run
 are not independent runs: if A and B are of two runs, a difference must also remain when B is moved
-towards A by as much as two runs of one system may be apart (`stackcost.analysis.between`). The
+towards A by as much as two runs of one system may be apart (`stackcost.analysis.between_runs`). The
 interval is wider by the same, and what is stated as detectable is beyond it.
 
 With few rounds no result can reach this rate: with equal set-ups the most extreme order of n + m
@@ -30,7 +30,7 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from stackcost.analysis import ranks, significance
-from stackcost.analysis.between import Between
+from stackcost.analysis.between_runs import BetweenRuns
 from stackcost.analysis.pairing import paired_values
 from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, spread
@@ -49,7 +49,7 @@ class Design(NamedTuple):
 
     paired: bool
     no_change: float = 1.0
-    between: Between | None = None
+    between: BetweenRuns | None = None
 
 
 class Question(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any
 from stackcost.analysis.head import State
 from stackcost.analysis.memory import Merged
 from stackcost.contracts.collector import CollectedFigure
-from stackcost.contracts.dut_settings import BehindOn
+from stackcost.contracts.dut_settings import BackendOn
 from stackcost.contracts.tuning import Change
 
 
@@ -14,7 +14,7 @@ from stackcost.contracts.tuning import Change
 class Context:
     """What the trials themselves do not say.
 
-    `pairs`: servers to divide, above and below the line. `behind_on`: as of `Summary`.
+    `pairs`: of each factor, the baseline and the system against it. `backend_on`: as of `Summary`.
     `load_cpus`: the generator's cores; empty if it is on another host than the server.
     `merged_caches`: see `stackcost.analysis.slab`; `one_segment`: see `figures.rates`.
     `tcp`, `ceilings`, `loads_not_held`: as of `Summary`. `figures`: those that the run's own
@@ -31,7 +31,7 @@ class Context:
     machine: dict[str, Any]
     merged_caches: Merged
     tcp: str = "today"
-    behind_on: BehindOn | None = None
+    backend_on: BackendOn | None = None
     ceilings: dict[str, float] = field(default_factory=dict)
     loads_not_held: dict[str, list[float]] = field(default_factory=dict)
     tuning: dict[str, list[Change]] = field(default_factory=dict)

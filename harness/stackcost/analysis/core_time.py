@@ -19,7 +19,7 @@ SOFTIRQ_THREAD = "ksoftirqd/"  # and those that run softirqs when there are many
 # Its workers. One of them looks through the table of tracked connections for those that are over
 # (net/netfilter/nf_conntrack_core.c, gc_worker), and no worker's name says what it does.
 WORKER_THREAD = "kworker/"
-PROCESS_TIMES = ("process.cpu_time", "behind.cpu_time")  # of the server, and behind a device
+PROCESS_TIMES = ("process.cpu_time", "backend.cpu_time")  # of the server, and behind a device
 IDLE_TASK = ("idle entry", "idle exit")
 Cost = dict[str, float | None]
 
@@ -63,7 +63,7 @@ def _user_share(seen: Readings, cpus: Collection[int], phase: str) -> float | No
     """
     user, system = (_process_seconds(seen, cpus, phase, kind=kind) for kind in ("user", "system"))
     if user is None and system is None:
-        share = divided_share(seen, own_processes(seen))
+        share = user_mode_share(seen, own_processes(seen))
         if share is not None:
             return share
         user, system = (_ticks(seen, cpus, phase, kind) for kind in ("user", "system"))
@@ -85,10 +85,10 @@ def _ticks(seen: Readings, cpus: Collection[int], phase: str, kind: str) -> floa
     return sum(known) if known else None
 
 
-def divided_share(seen: Readings, processes: Collection[str]) -> float | None:
+def user_mode_share(seen: Readings, processes: Collection[str]) -> float | None:
     """Share of user mode in these processes' time in the warm-up; None where it was not divided."""
     seconds = {"user": 0.0, "system": 0.0}
-    for sample in seen.samples("task.divided_time"):
+    for sample in seen.samples("task.traced_time"):
         if sample.value is not None and sample.labels["process"] in processes:
             seconds[sample.labels["kind"]] += sample.value
     whole = sum(seconds.values())
@@ -123,7 +123,7 @@ def own_series(seen: Readings, cpus: Collection[int]) -> dict[str, list[list[Sam
     that were not read often enough lack.
     """
     found = {
-        # A TRex tells of whole seconds, which say nothing of a slice.
+        # A TRex reports whole seconds, which say nothing about a slice.
         "busy": [
             series
             for series in seen.series("engine.busy_time", engine="peer")
@@ -210,7 +210,7 @@ def core_seconds(seen: Readings, cpu: int, phase: str) -> CpuSeconds | None:
     window = seen.phases.get(phase)
     if window is None:
         return None
-    metrics = ("cpu.exact_time", "cpu.divided_time", "cpu.time")
+    metrics = ("cpu.exact_time", "cpu.traced_time", "cpu.time")
     samples = [sample for metric in metrics for sample in _of_cpu(seen, metric, cpu)]
     return cpu_seconds(samples, window, cpu)
 

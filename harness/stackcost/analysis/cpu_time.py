@@ -38,7 +38,7 @@ class CpuSeconds:
 
 def cpu_seconds(samples: Sequence[Sample], window: Window, cpu: int) -> CpuSeconds:
     """Seconds of one CPU by kind, from samples of `CpuAccount` and `CpuTime`."""
-    divided = {kind: _level(samples, "cpu.divided_time", cpu, kind) for kind in ("user", "system")}
+    traced = {kind: _level(samples, "cpu.traced_time", cpu, kind) for kind in ("user", "system")}
     ticks = {
         kind: _growth(samples, window, "cpu.time", cpu, kind)
         for kind in ("user", "nice", "system", "steal")
@@ -52,7 +52,7 @@ def cpu_seconds(samples: Sequence[Sample], window: Window, cpu: int) -> CpuSecon
     )
     idle = None if resting is None else resting + (entry or 0.0) + (exit_ or 0.0)
     if task is not None:
-        share = _share(divided["user"], divided["system"])
+        share = _share(traced["user"], traced["system"])
         if share is None:
             share = _share(_sum(ticks["user"], ticks["nice"]), ticks["system"])
         user = None if share is None else task * share

@@ -49,12 +49,12 @@ def _lost(way: FramesPassed) -> LostFrames:
     )
 
 
-def has_server_behind(trial: Trial) -> bool:
+def has_backend(trial: Trial) -> bool:
     """Whether a real server answered behind the device: the generator counts no requests.
 
-    Runs of before its processes were read are told by the frames that were counted.
+    Older runs, without readings of its processes, are recognised by the frames that were counted.
     """
-    if any(sample.metric == "behind.cpu_time" for sample in trial.samples):
+    if any(sample.metric == "backend.cpu_time" for sample in trial.samples):
         return True
     return bool(trial.traffic.frames) and trial.traffic.server_requests is not None
 

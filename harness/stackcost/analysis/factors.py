@@ -14,7 +14,7 @@ from stackcost.analysis.cpu import (
 from stackcost.analysis.figures.figure import Declared
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.memory import Merged, held_flows
-from stackcost.analysis.memory_total import Holds
+from stackcost.analysis.memory_total import HoldTrials
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, spread
@@ -34,8 +34,8 @@ CPU_WITH_KERNEL = Declared(
     name="factor.cpu.with_kernel",
     unit="1",
     definition="the least that it can be against a polling peer: the ratio to server_cpu_total and "
-    "beside_polling together, all that the peer's side takes",
-    source="server_cpu_total, beside_polling",
+    "peer_kernel_cpu together, all that the peer's side takes",
+    source="server_cpu_total, peer_kernel_cpu",
     of="pair",
 )
 CPU_WITHOUT_SENDING = Declared(
@@ -200,7 +200,7 @@ def _open_flows(
     found = {}
     for name in servers:
         own = [seen for seen in holds if seen.trial.server == name]
-        slopes = Holds(own, merged).per_flow
+        slopes = HoldTrials(own, merged).per_flow
         reason = f"{name}: {slopes.reason}" if slopes.reason else ""
         if not holds:
             reason = "no flows were held open"
@@ -212,12 +212,12 @@ def _factor(servers: tuple[str, str], question: Question, found: Comparison) -> 
     name: Literal["cpu", "memory"] = "cpu" if question.figure == "cpu" else "memory"
     return Factor(
         name=name,
-        above=servers[0],
-        below=servers[1],
+        baseline=servers[0],
+        against=servers[1],
         at=question.at,
         ratio=found.ratios,
-        above_cost=_as_tabled(question.b),
-        below_cost=_as_tabled(question.a),
+        baseline_cost=_as_tabled(question.b),
+        against_cost=_as_tabled(question.a),
         comparison=found,
     )
 

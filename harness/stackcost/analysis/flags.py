@@ -18,7 +18,7 @@ from stackcost.analysis.steadiness import Steadiness, completed_series, served_s
 from stackcost.analysis.undisturbed import undisturbed
 from stackcost.contracts.counts import NOT_SEEN, StackCheck
 from stackcost.contracts.load import rate_words
-from stackcost.contracts.load.base import Doubt, Failure
+from stackcost.contracts.load.base import Failure, Flag
 from stackcost.contracts.trial import CUT_SHORT, Trial
 
 FULL, NOT_FULL = 0.95, 0.90  # shares of cores' time
@@ -33,8 +33,8 @@ def flags_of(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     if trial.set_aside == CUT_SHORT:
         return [CUT_SHORT]
     found = failures_of(seen)
-    for doubt in trial.traffic.doubts:
-        found += DOUBTS[doubt](seen, server_cpus)
+    for flag in trial.traffic.flags:
+        found += FLAGS[flag](seen, server_cpus)
     return [*found, *_kernel_log(seen), *_of_clocks(seen), *mark(seen)]
 
 
@@ -47,7 +47,10 @@ def failures_of(seen: Readings) -> list[str]:
         return []
     for failure in trial.traffic.failures:
         found += FAILURES[failure](seen)
-    both = (trial.carrier, trial.traffic.carrier)  # of the server's connections, of HTTP clients'
+    both = (
+        trial.stack_check,
+        trial.traffic.stack_check,
+    )  # of the server's connections, of HTTP clients'
     carriers = [_of_stack(each) for each in both if each and not each.as_wanted]
     return list(dict.fromkeys(found + carriers))
 
@@ -162,8 +165,8 @@ def _moved_limits(seen: Readings) -> list[str]:
     limits = dict.fromkeys(s.value for s in seen.samples("conntrack.limit") if s.value is not None)
     if len(limits) < 2:
         return []
-    course = ", then ".join(f"{limit:,.0f}" for limit in limits)
-    return [f"nf_conntrack_max was {course}: another program changed it during the trial"]
+    limits_in_order = ", then ".join(f"{limit:,.0f}" for limit in limits)
+    return [f"nf_conntrack_max was {limits_in_order}: another program changed it during the trial"]
 
 
 def _of_readings(seen: Readings) -> list[str]:
@@ -268,9 +271,9 @@ def _of_clients(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     return found
 
 
-def _of_stack(carrier: StackCheck) -> str:
-    if carrier.carried == NOT_SEEN:
-        return f"not seen to be carried by {carrier.wanted}"
+def _of_stack(stack_check: StackCheck) -> str:
+    if stack_check.carried == NOT_SEEN:
+        return f"not seen to be carried by {stack_check.wanted}"
     return "carried by the kernel's stack"
 
 
@@ -298,7 +301,7 @@ FAILURES: dict[Failure, Callable[[Readings], list[str]]] = {
     "rate missed": _of_rate,
     "flows not held": _of_hold,
 }
-DOUBTS: dict[Doubt, Callable[[Readings, Collection[int]], list[str]]] = {
+FLAGS: dict[Flag, Callable[[Readings, Collection[int]], list[str]]] = {
     "disturbed": disturbances,
     "suspended": lambda seen, cpus: _suspended(seen),
     "readings": lambda seen, cpus: _of_readings(seen),

@@ -11,13 +11,13 @@ from stackcost.analysis.spread import Spread
 State = Literal["complete", "interrupted"]
 
 
-class Part(BaseModel):
+class SummaryPart(BaseModel):
     """A part of a summary; written once, never changed."""
 
     model_config = ConfigDict(frozen=True)
 
 
-class Definition(Part):
+class Definition(SummaryPart):
     """The definition of a figure: its unit, its computation, and the source of its parts.
 
     `own`: a collector of the user's own brought it.
@@ -29,7 +29,7 @@ class Definition(Part):
     own: bool = False
 
 
-class Figures(Part):
+class Figures(SummaryPart):
     """Figures by name: "server_cpu_total", or with the kind after a dot, "server_cpu.softirq".
 
     `definitions` of the summary say what each of them is.
@@ -77,7 +77,7 @@ class SystemFigure(NamedTuple):
     of: str = ""
 
 
-class Head(Part):
+class Head(SummaryPart):
     """`format`: which kind of summary, and its version. `run`: the folder's name.
 
     `state`: "complete", or "interrupted" when it ended before its last trial. `basis`: digest of

@@ -15,7 +15,7 @@ from stackcost.contracts.trial import Trial
 def comparisons(seen: Readings) -> list[Check]:
     """What has to hold for a trial's figures to be believed."""
     served = _served_as_asked(seen.trial)
-    return [*([served] if served else []), checks.time_closes(seen)]
+    return [*([served] if served else []), checks.time_is_accounted(seen)]
 
 
 def _served_as_asked(trial: Trial) -> Check | None:
@@ -80,7 +80,7 @@ def client_cost(
     counts = seen.trial.traffic.counted
     used = counts.cpu_seconds if counts else {}
     whole = sum(used.values())
-    user = core_time.divided_share(seen, own)
+    user = core_time.user_mode_share(seen, own)
     if user is None and whole:
         user = used["user"] / whole
     seconds = {

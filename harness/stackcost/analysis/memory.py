@@ -13,7 +13,7 @@ from stackcost.analysis.slab import SOCKETS, connection_bytes
 
 HOLD = "hold"
 PACKET_BUFFERS = "packet buffer"  # the pool of the engine that is none of flows
-KEPT = ("process", "process behind", "engine reserved")
+KEPT = ("process", "backend process", "engine reserved")
 Merged = Mapping[str, Sequence[str]]  # slab caches that the kernel merged, by name
 
 
@@ -49,7 +49,7 @@ def components(seen: Readings, merged: Merged) -> dict[str, float]:
 
     "kernel slab": caches that a connection is made of. "other slab": all others. "socket
     buffers": what the kernel charged to TCP sockets. "process": memory of the server's processes,
-    shared pages divided. "process behind": the same of the server behind a device.
+    shared pages divided. "backend process": the same of the server behind a device.
     "engine pools": objects in use in the pools of a peer that keeps its flows itself, without its
     packet buffers: no flow holds one, and how many are in use at the moment says nothing of flows.
     "engine reserved": all that its pools took beforehand.
@@ -63,7 +63,7 @@ def components(seen: Readings, merged: Merged) -> dict[str, float]:
         "other slab": sum(caches.values()) - (own or 0) if caches else None,
         "socket buffers": seen.level("sockstat.memory", HOLD, protocol="TCP"),
         "process": seen.level("process.pss", HOLD),
-        "process behind": seen.level("behind.pss", HOLD),
+        "backend process": seen.level("backend.pss", HOLD),
         "engine pools": sum(of_flows) if of_flows else None,
         "engine reserved": seen.level("engine.pool_reserved", HOLD, engine="peer"),
     }
@@ -123,7 +123,7 @@ def cache_lines(holds: Sequence[Readings], merged: Merged) -> dict[str, Line]:
 
 def socket_lines(holds: Sequence[Readings]) -> dict[str, Line]:
     """TCP sockets of the kernel over open flows, by where they are: those of the system's namespace
-    ("own"), and of the server behind a device ("behind").
+    ("own"), and of the server behind a device ("backend").
     """
     return _fit_each([(held_flows(seen), _sockets(seen)) for seen in holds])
 
@@ -131,7 +131,7 @@ def socket_lines(holds: Sequence[Readings]) -> dict[str, Line]:
 def _sockets(seen: Readings) -> dict[str, float]:
     found = {
         "own": seen.level("sockstat.sockets", HOLD, protocol="TCP", state="inuse"),
-        "behind": seen.level("behind.sockets", HOLD),
+        "backend": seen.level("backend.sockets", HOLD),
     }
     return {name: count for name, count in found.items() if count is not None}
 

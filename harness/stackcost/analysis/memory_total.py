@@ -17,7 +17,7 @@ from stackcost.analysis.slab_owners import Owned, owners
 # kernel's memory seems to do over its flows is the noise of the machine, and shown as that.
 KERNEL_STACK = ("kernel slab", "socket buffers", "process")
 OWN_STACK = ("engine pools",)
-# TRex tells of no pools of flows; it takes each flow from the heap (src/44bsd/flow_table.cpp).
+# TRex reports no pools of flows; it takes each flow from the heap (src/44bsd/flow_table.cpp).
 ON_HEAP = ("process",)
 READ_FROM = {
     "kernel slab": "slab.bytes",
@@ -35,7 +35,7 @@ class PerFlow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Holds:
+class HoldTrials:
     """The trials of one system in which flows were held open, in one state."""
 
     trials: Sequence[Readings]

@@ -16,7 +16,7 @@ Trials = dict[int, float]  # of one side at one load, by round
 AtLoads = dict[float, tuple[Trials, Trials]]  # of both sides
 
 
-class Paired(NamedTuple):
+class PairedValues(NamedTuple):
     """Values of A and B by round; both are empty with a `reason` if none can be compared.
 
     `set_aside`: describes the values that were left out.
@@ -29,24 +29,24 @@ class Paired(NamedTuple):
     reason: str = ""
 
 
-def paired_values(a: Series, b: Series, paired: bool) -> Paired:
+def paired_values(a: Series, b: Series, paired: bool) -> PairedValues:
     """One value for each turn over the common loads. `paired`: as in `comparison.Design`."""
     if not a.rounds or not b.rounds:
-        return Paired({}, {}, a.unit, [], reason=a.reason or b.reason or NO_ROUND)
+        return PairedValues({}, {}, a.unit, [], reason=a.reason or b.reason or NO_ROUND)
     used = {load: (_at(a, load), _at(b, load)) for load in a.loads if load in b.loads}
     if not used:
-        return Paired({}, {}, a.unit, [], reason=NO_LOAD)
+        return PairedValues({}, {}, a.unit, [], reason=NO_LOAD)
     set_aside: list[str] = []
     if paired and not (a.numbered and b.numbered):
-        return Paired({}, {}, a.unit, [], reason=NOT_NUMBERED)
+        return PairedValues({}, {}, a.unit, [], reason=NOT_NUMBERED)
     if paired:
         used, set_aside = _pairs(used)
     if not used:
-        return Paired({}, {}, a.unit, set_aside, reason=NO_ROUND)
+        return PairedValues({}, {}, a.unit, set_aside, reason=NO_ROUND)
     if len(used) == 1:
         (one,) = used.values()
-        return Paired(*one, a.unit, set_aside)
-    return Paired(*_over_loads(list(used.values())), OF_A, set_aside)
+        return PairedValues(*one, a.unit, set_aside)
+    return PairedValues(*_over_loads(list(used.values())), OF_A, set_aside)
 
 
 def _at(side: Series, load: float) -> Trials:

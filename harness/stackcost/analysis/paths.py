@@ -3,7 +3,7 @@
 A path is a device with a real server behind it. The bare server is the same server on a wire, on
 the same cores. A connection's whole cost is that of these cores: the device's and the server's, or
 the server's alone. So the difference of both is what the path adds, also where device and server
-share a core and their softirqs cannot be told apart. The generator's cost is in neither.
+share a core and their softirqs cannot be separated. The generator's cost is in neither.
 """
 
 from collections.abc import Mapping, Sequence
@@ -91,7 +91,7 @@ def hops_of(summary: Summary) -> Hops | None:
 
     Also None if the server was on the generator's cores: its cost is not known whole there.
     """
-    if summary.behind_on != "device":
+    if summary.backend_on != "device":
         return None
     held = {server.name: _held(server) for server in summary.servers}
     bare, others = held.pop(BARE, None), {name: at for name, at in held.items() if at}
@@ -168,7 +168,7 @@ def _held(server: ServerResult) -> dict[float, Level]:
 
 def _own(level: Level) -> Spread:
     """By round; unknown in rounds in which a part is, and without any part."""
-    parts = [(1, part) for part in level.kinds("behind_cpu").values()]
+    parts = [(1, part) for part in level.kinds("backend_cpu").values()]
     return combined(parts) if parts else spread([], "us")
 
 
@@ -206,18 +206,18 @@ def memory_parts(summary: Summary) -> list[PartsOfMemory]:
     """Of the bare server and every path; empty without the bare server's memory and sockets."""
     held = {server.name: server.memory for server in summary.servers if server.memory}
     bare = held.get(BARE)
-    slab, sockets = _slab(bare), _slope(bare.kinds("memory.sockets"), "behind") if bare else None
+    slab, sockets = _slab(bare), _slope(bare.kinds("memory.sockets"), "backend") if bare else None
     if not slab or not sockets:
         return []
     found = []
     for name, memory in held.items():
-        own, count = _slab(memory), _slope(memory.kinds("memory.sockets"), "behind")
+        own, count = _slab(memory), _slope(memory.kinds("memory.sockets"), "backend")
         served = None if count is None else slab / sockets * count
         rest = None if own is None or served is None else own - served
-        behind = _slope(memory.kinds("memory.per_flow"), "process behind")
+        backend = _slope(memory.kinds("memory.per_flow"), "backend process")
         process = None if name == BARE else _slope(memory.kinds("memory.per_flow"), "process")
         kernel = None if name == BARE else rest
-        found.append(PartsOfMemory(name, kernel, process, served, behind))
+        found.append(PartsOfMemory(name, kernel, process, served, backend))
     return found
 
 

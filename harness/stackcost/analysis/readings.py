@@ -33,7 +33,7 @@ class Readings:
         self._found: dict[Hashable, Any] = {}
         self._metrics = _by_series(trial.samples)
         self.phases, self.warm_up_s = dict(trial.phases), None
-        if "unsteady" in trial.traffic.doubts:  # so a steady rate was asked for
+        if "unsteady" in trial.traffic.flags:  # so a steady rate was asked for
             counters = self.samples("trex.counter")
             self.phases, self.warm_up_s = after_warm_up(trial.phases, counters)
 

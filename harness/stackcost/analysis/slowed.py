@@ -15,14 +15,14 @@ def slowed_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") 
     return sum(known) / len(known) if known and len(known) == len(shares) else None
 
 
-def load_seconds(seen: Readings, phase: str = "sustain") -> float | None:
-    """What a load from beyond a core's own caches took, mean of the cores; None when not read."""
-    return _mean_seconds(seen, "core.load_time", phase)
+def memory_read_seconds(seen: Readings, phase: str = "sustain") -> float | None:
+    """Time of one read from beyond a core's own caches, mean of the cores; None when not read."""
+    return _mean_seconds(seen, "core.memory_read_time", phase)
 
 
-def call_seconds(seen: Readings, phase: str = "sustain") -> float | None:
+def system_call_seconds(seen: Readings, phase: str = "sustain") -> float | None:
     """What a pair of known system calls took on the server's cores; None when not read."""
-    return _mean_seconds(seen, "core.call_time", phase)
+    return _mean_seconds(seen, "core.system_call_time", phase)
 
 
 def _mean_seconds(seen: Readings, metric: str, phase: str) -> float | None:

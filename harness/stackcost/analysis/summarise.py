@@ -10,22 +10,22 @@ from stackcost.analysis.cores import core_shares
 from stackcost.analysis.diagnosis import queues
 from stackcost.analysis.factors import factors, headline
 from stackcost.analysis.figures import registry
-from stackcost.analysis.figures.groups import Loads
+from stackcost.analysis.figures.groups import LoadTrials
 from stackcost.analysis.figures.latency import timed
 from stackcost.analysis.figures.machine import (
-    call_nanoseconds,
-    load_nanoseconds,
+    memory_read_nanoseconds,
+    system_call_nanoseconds,
     undisturbed_seconds,
 )
 from stackcost.analysis.figures.stacks import is_onload
 from stackcost.analysis.flags import failures_of, flags_of, steadiness_of
 from stackcost.analysis.memory import Merged
-from stackcost.analysis.memory_total import Holds
+from stackcost.analysis.memory_total import HoldTrials
 from stackcost.analysis.overload import out_of_time, overload
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summary import (
     ClientSettings,
-    GeneratorPart,
+    GeneratorResult,
     Level,
     Memory,
     ServerResult,
@@ -61,7 +61,7 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
         ],
         trials=[_row(seen, context) for seen in every_trial],
         tcp=context.tcp,
-        behind_on=context.behind_on,
+        backend_on=context.backend_on,
         ceilings=context.ceilings,
         loads_not_held=context.loads_not_held,
         tuning=context.tuning,
@@ -119,11 +119,11 @@ def _memory_by_state(own: Sequence[Readings], merged: Merged) -> dict[str, Memor
     for seen in own:
         if seen.trial.traffic.holds:
             by_state.setdefault(seen.trial.traffic.state, []).append(seen)
-    found = {state: Holds(trials, merged) for state, trials in by_state.items()}
+    found = {state: HoldTrials(trials, merged) for state, trials in by_state.items()}
     return {state: _memory(holds) for state, holds in found.items() if holds.fitted}
 
 
-def _memory(holds: Holds) -> Memory:
+def _memory(holds: HoldTrials) -> Memory:
     return Memory(
         figures=registry.of_memory(holds),
         counted=holds.counted,
@@ -158,7 +158,7 @@ def _level(
     return Level(
         offered_cps=offered,
         test=test,
-        figures=registry.of_load(Loads(trials, context, test)),
+        figures=registry.of_load(LoadTrials(trials, context, test)),
         http=ClientSettings(
             **asdict(settings), latency_means=next((each.latency_means for each in counts), "")
         )
@@ -172,7 +172,7 @@ def _level(
         past_ceiling=next((past[t.trial.number] for t in trials if t.trial.number in past), ""),
         not_held=_not_held(trials, context, past),
         generators={
-            name: GeneratorPart(part=share.part, clients=share.clients)
+            name: GeneratorResult(part=share.part, clients=share.clients)
             for name, share in generators.parts(made).items()
         },
     )
@@ -220,8 +220,8 @@ def _row(seen: Readings, context: Context) -> TrialRow:
         server_cpu_total=None if load.holds else cpu.server_total(seen, context.server_cpus),
         whole_cpu_total=None if load.holds else cpu.uncorrected_total(seen, context.server_cpus),
         undisturbed=None if load.holds else undisturbed_seconds(seen, context.server_cpus),
-        load_time=None if load.holds else load_nanoseconds(seen),
-        call_time=None if load.holds else call_nanoseconds(seen),
+        memory_read_time=None if load.holds else memory_read_nanoseconds(seen),
+        system_call_time=None if load.holds else system_call_nanoseconds(seen),
         warm_up_s=seen.warm_up_s,
         variation=steady.variation if steady else None,
         drift=steady.drift if steady else None,

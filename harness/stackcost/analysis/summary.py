@@ -13,15 +13,15 @@ from pydantic import Field
 
 from stackcost.analysis.checks import Check
 from stackcost.analysis.comparison import Comparison
-from stackcost.analysis.head import Figures, Flagged, Head, Part, SystemFigure
+from stackcost.analysis.head import Figures, Flagged, Head, SummaryPart, SystemFigure
 from stackcost.analysis.spread import Spread
-from stackcost.contracts.dut_settings import BehindOn
+from stackcost.contracts.dut_settings import BackendOn
 from stackcost.contracts.http import HttpSettings
 from stackcost.contracts.latency import PERCENTILES
 from stackcost.contracts.load import ESTABLISHED, load_words, rate_words
 from stackcost.contracts.tuning import Change
 
-FORMAT = "stackcost-summary/2"
+FORMAT = "stackcost-summary/3"
 PUBLISHED_TCP = "published"  # of every run that does not say: there was no other
 
 
@@ -34,7 +34,7 @@ class ClientSettings(HttpSettings):
     latency_means: str = ""
 
 
-class GeneratorPart(Part):
+class GeneratorResult(SummaryPart):
     """One of several generators at one load. `part`: of the planned load, 0 to 1. `clients`: its
     range of addresses.
     """
@@ -69,7 +69,7 @@ class Level(Figures):
     acceptance: list[Check] = Field(default_factory=list)
     past_ceiling: str = ""
     not_held: str = ""
-    generators: dict[str, GeneratorPart] = Field(default_factory=dict)
+    generators: dict[str, GeneratorResult] = Field(default_factory=dict)
 
     @property
     def load(self) -> str:
@@ -98,7 +98,7 @@ class Memory(Figures):
     points: dict[str, list[tuple[float, float]]]
 
 
-class ServerResult(Part):
+class ServerResult(SummaryPart):
     """The costs of one server. `memories`: by the state in which flows were held open, established
     ones first; empty if none were. `headline`: the offered load at which its cost is quoted.
     """
@@ -125,26 +125,26 @@ class ServerResult(Part):
         return next(reversed(wanted or held), None)
 
 
-class Factor(Part):
-    """The factor between two systems: cost of `above` / cost of `below`. `at`: the load as text.
+class Factor(SummaryPart):
+    """The cost of `baseline` divided by the cost of `against`. `at`: the load as text.
 
-    `comparison`: of `above` (B) against `below` (A), with its verdict and what was set aside;
-    None in a summary of before it was stored. `ratio`: its ratio and
-    interval, with the rounds' own ratios. `above_cost`, `below_cost`: the costs themselves as other
-    tables show them, in microseconds or bytes.
+    `comparison`: of `baseline` (B) against `against` (A), with its verdict and what was set aside;
+    None in an older summary, which does not store it. `ratio`: its ratio and interval, with the
+    rounds' own ratios. `baseline_cost`, `against_cost`: the costs themselves as other tables show
+    them, in microseconds or bytes.
 
-    Of a polling peer as `below`, the two bounds of CPU. `with_kernel`: the ratio to all that its
-    side takes, with the kernel's work on its cores (`beside_polling`). `without_sending`: the
+    Of a polling peer as `against`, the two bounds of CPU. `with_kernel`: the ratio to all that its
+    side takes, with the kernel's work on its cores (`peer_kernel_cpu`). `without_sending`: the
     ratio to its stack alone, without what it took to hand frames to the link (its kind "sending").
     """
 
     name: Literal["cpu", "memory"]
-    above: str
-    below: str
+    baseline: str
+    against: str
     at: str
     ratio: Spread
-    above_cost: Spread
-    below_cost: Spread
+    baseline_cost: Spread
+    against_cost: Spread
     with_kernel: Spread = Spread(unit="1", reason="only polling peers have such bounds")
     without_sending: Spread = Spread(unit="1", reason="only part of polling peers' CPU time")
     comparison: Comparison | None = None
@@ -154,15 +154,15 @@ class Factor(Part):
         return self.at.startswith(f"{rate_words(rate)} connections/s")
 
 
-class TrialRow(Part):
+class TrialRow(SummaryPart):
     """One trial, whatever its result. `set_aside`: why no figure uses it; empty for most.
 
-    `undisturbed` (seconds) and `load_time` (nanoseconds) as of its `Level`. `whole_cpu_total`: the
-    server's cost over the whole sustain window, undisturbed or not, us. `call_time`: what two known
-    system calls took on its cores meanwhile, nanoseconds. `warm_up_s`: seconds from the start of
-    the load to where its rate was steady. `variation`, `drift`, `correlation`: of that rate in the
-    sustain window, see `stackcost.analysis.steadiness`. None: too few readings. `failures`: of the
-    `flags` those that say what was not served as asked.
+    `undisturbed` (seconds) and `memory_read_time` (nanoseconds) as of its `Level`.
+    `whole_cpu_total`: the server's cost over the whole sustain window, undisturbed or not, us.
+    `system_call_time`: what two known system calls took on its cores meanwhile, nanoseconds.
+    `warm_up_s`: seconds from the start of the load to where its rate was steady. `variation`,
+    `drift`, `correlation`: of that rate in the sustain window, see `stackcost.analysis.steadiness`.
+    None: too few readings. `failures`: of the `flags` those that say what was not served as asked.
     """
 
     number: int
@@ -178,8 +178,8 @@ class TrialRow(Part):
     server_cpu_total: float | None
     whole_cpu_total: float | None = None
     undisturbed: float | None = None
-    load_time: float | None = None
-    call_time: float | None = None
+    memory_read_time: float | None = None
+    system_call_time: float | None = None
     warm_up_s: float | None = None
     variation: float | None = None
     drift: float | None = None
@@ -193,7 +193,7 @@ class TrialRow(Part):
 class Summary(Head):
     """One run.
 
-    `behind_on`: whose cores a real server behind a device has, the device's or the load's; None
+    `backend_on`: whose cores a real server behind a device has, the device's or the load's; None
     without one. `tcp`: settings of the profiles' TCP, "today" or "published". `ceilings`:
     connections/s that each system held in the search before the first round; the loads are shares
     of them; empty if rates were given. `loads_not_held`: highest loads that a system did not hold
@@ -209,7 +209,7 @@ class Summary(Head):
     factors: list[Factor]
     trials: list[TrialRow]
     tcp: str = PUBLISHED_TCP
-    behind_on: BehindOn | None = None
+    backend_on: BackendOn | None = None
     ceilings: dict[str, float] = Field(default_factory=dict)
     loads_not_held: dict[str, list[float]] = Field(default_factory=dict)
     tuning: dict[str, list[Change]] = Field(default_factory=dict)

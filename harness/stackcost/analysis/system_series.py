@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from statistics import geometric_mean, median
 from typing import NamedTuple
 
-from stackcost.analysis.between import Between, of_runs
+from stackcost.analysis.between_runs import BetweenRuns, of_runs
 from stackcost.analysis.comparison import Design, Question
 from stackcost.analysis.figures.figure import RATES
 from stackcost.analysis.figures.registry import is_judged
@@ -82,7 +82,7 @@ def _joined(spreads: Sequence[Spread]) -> Spread:
     return spread(values, spreads[0].unit, spreads[0].reason, rounds)
 
 
-def between_runs(a: Series, b: Series) -> Between:
+def between_runs(a: Series, b: Series) -> BetweenRuns:
     """How far the means of the runs of both sides may be apart."""
     loads = [load for load in a.loads if load in b.loads]
     return of_runs(*(_of_each_run(side, loads) for side in (a, b)))

@@ -12,7 +12,7 @@ from statistics import median
 
 from pydantic import BaseModel, ConfigDict
 
-from stackcost.analysis.change_points import groups_of
+from stackcost.analysis.change_points import segments_of
 from stackcost.analysis.comparison import Comparison, Design, ratio_of
 from stackcost.analysis.figures.figure import RATES
 from stackcost.analysis.series import Series
@@ -86,7 +86,7 @@ def trends(found: Iterable[tuple[Subject, Measurement]]) -> list[Trend]:
 def _groups(measured: Sequence[Measurement], unit: str) -> list[Group]:
     values = [median(each.values) for each in measured]
     groups: list[Group] = []
-    for first, length, mean, deviation in groups_of([[value] for value in values]):
+    for first, length, mean, deviation in segments_of([[value] for value in values]):
         change, end = None, first + length
         if groups:
             earlier = values[groups[-1].first : first][-NEAREST:]

@@ -3,7 +3,7 @@
 Other load on the host changes within a second, so that hardly any trial is free of it, but
 many slices of 0.1 s are. They are chosen by the duration of a piece of known work, never
 by the server's own time. The effect of other load on shared caches and memory remains in them; the
-duration of a load from there shows how large it is.
+time of a read from there shows how large it is.
 """
 
 from collections.abc import Collection, Sequence
@@ -24,13 +24,13 @@ class Undisturbed(NamedTuple):
 
     `scale`: by kind of the server's time, how much of it was taken in them per second, over the
     whole sustain window's. `slowed`: by how much the known work still took longer than its least.
-    `load_s`: what a load from beyond a core's own caches took; None when not read.
+    `memory_read_s`: time of one read from beyond a core's own caches; None when not read.
     """
 
     seconds: float
     scale: dict[str, float]
     slowed: float
-    load_s: float | None
+    memory_read_s: float | None
 
     @property
     def enough(self) -> bool:
@@ -80,7 +80,7 @@ def _undisturbed(seen: Readings, cpus: Collection[int]) -> Undisturbed | None:
             if part.sum()
         },
         float(np.average(slowed[good], weights=lengths[good])),
-        _load_seconds(seen, cpus, edges, good),
+        _memory_read_seconds(seen, cpus, edges, good),
     )
 
 
@@ -114,17 +114,17 @@ def _slowed(seen: Readings, core: int, edges: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(slowed), slowed, np.inf)
 
 
-def _load_seconds(
+def _memory_read_seconds(
     seen: Readings, cpus: Collection[int], edges: np.ndarray, good: np.ndarray
 ) -> float | None:
-    """Mean over the loads of all cores in the slices that are good."""
+    """Mean over the reads of all cores in the slices that are good."""
     spent, done = (
         [
             np.diff(_at(series, edges))[good].sum()
             for each in cpus
             for series in seen.series(metric, cpu=str(each))
         ]
-        for metric in ("core.load_time", "core.work_count")
+        for metric in ("core.memory_read_time", "core.work_count")
     )
     return float(sum(spent) / sum(done)) if len(spent) == len(cpus) and sum(done) else None
 

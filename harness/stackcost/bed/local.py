@@ -16,7 +16,7 @@ from stackcost.bed.lock import RunLock
 from stackcost.contracts.addresses import CLIENT_NETWORK, LOAD_ADDRESS, SERVICE_ADDRESS
 from stackcost.contracts.endpoint import ClientGateway, Endpoint
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.placement import Host, Placement
+from stackcost.contracts.placement import BackendPlace, Placement
 from stackcost.contracts.wiring import (
     DUT_NAMESPACE,
     LOAD_INTERFACE,
@@ -50,7 +50,7 @@ class Cpus(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class HalfBed:
     """One side of a test bed whose other side is on another machine.
 
     `interfaces`: of this machine, one for each end of the side, in the order of the wiring. Nothing
@@ -88,7 +88,7 @@ class LocalTestbed:
     `server_receive`: the cores that do the receive work of interfaces under test; by default all
     cores of the server. `queues`: veth queues in each direction, one for each generator core.
     `wanted_hugepages`: pages of 2 MB; fewer are no error, see `hugepages.reason` of `describe`.
-    `behind_cpus`: the cores of a server behind a device, of the load's or of the server's cores.
+    `backend_cpus`: the cores of a server behind a device, of the load's or of the server's cores.
     `may_share`: load and server may share cores. `part`: make only one side, on these interfaces.
     `gateways`: generators after the first one. On one machine a switch joins them to the system.
 
@@ -116,14 +116,14 @@ class LocalTestbed:
         server_receive: ReceiveWork | None = None,
         queues: int = 1,
         wanted_hugepages: int = hugepages.USUAL_COUNT,
-        behind_cpus: Iterable[int] = (),
+        backend_cpus: Iterable[int] = (),
         may_share: bool = False,
-        part: Part | None = None,
+        part: HalfBed | None = None,
         gateways: tuple[ClientGateway, ...] = (),
     ):
         self.cpus = Cpus(tuple(load_cpus), tuple(server_cpus))
         self.wiring = wiring
-        self.behind_cpus = tuple(behind_cpus)
+        self.backend_cpus = tuple(backend_cpus)
         self._part = part
         self._gateways = gateways
         self._links = wiring.links_for(1 + len(gateways))
@@ -167,7 +167,7 @@ class LocalTestbed:
         self._exit.close()
 
     @property
-    def is_part(self) -> bool:
+    def is_half(self) -> bool:
         """Whether it is one side, on interfaces of this machine."""
         return self._part is not None
 
@@ -221,14 +221,14 @@ class LocalTestbed:
         generator's cores all of it is that of one thread, whose time tells it from the generator's.
         """
         if self.wiring.server and end.namespace == self.wiring.serving:
-            shares = set(self.behind_cpus) <= set(self.cpus.load)
-            return ReceiveWork(self.behind_cpus, packet_steering=not shares)
+            shares = set(self.backend_cpus) <= set(self.cpus.load)
+            return ReceiveWork(self.backend_cpus, packet_steering=not shares)
         return self._receive[end in self.wiring.tested]
 
     def endpoint(self, folder: Path) -> Endpoint:
         """The endpoint of a server on the kernel's stack. `folder`: for configuration and logs.
 
-        A server runs in that folder, so what it is told of the folder has to be absolute.
+        A server runs in that folder, so the folder's path that it gets has to be absolute.
         """
         folder = folder.resolve()
         address, port = self._service_address, self._service_port
@@ -248,15 +248,17 @@ class LocalTestbed:
             for at, each in enumerate(self._gateways, 1)
         )
 
-    def _upstream(self) -> Host | None:
+    def _upstream(self) -> BackendPlace | None:
         """Where a server behind the system under test runs: behind the device, or with the load."""
         if self._part:
             return None
         if behind := self.wiring.server:
             serving = self.wiring.serving
-            return Host(serving, behind.interface, self.behind_cpus, behind.address, prefix=24)
+            return BackendPlace(
+                serving, behind.interface, self.backend_cpus, behind.address, prefix=24
+            )
         own = self.load_namespace, self.load_interface, self.cpus.load
-        return Host(*own, LOAD_ADDRESS, prefix=24)
+        return BackendPlace(*own, LOAD_ADDRESS, prefix=24)
 
     def describe(self) -> dict[str, Any]:
         """The bed as it is now, for the manifest: cores, links, steering, offloads, hugepages.

@@ -26,18 +26,18 @@ class RunLock:
     The process that holds the lock may enter it again, so that an experiment can hold it over
     several test beds. The kernel releases the lock when the process ends, in whatever way.
 
-    `patience_s`: how long to wait for another run to end before the error.
+    `timeout_s`: how long to wait for another run to end before the error.
     """
 
     _depth: ClassVar[int] = 0
     _held: ClassVar[AbstractContextManager[int]]
 
-    def __init__(self, patience_s: float = 0.0):
-        self._patience_s = patience_s
+    def __init__(self, timeout_s: float = 0.0):
+        self._timeout_s = timeout_s
 
     def __enter__(self) -> Self:
         if RunLock._depth == 0:
-            RunLock._held = locked_file(state_folder() / "lock", ACTIVE, self._patience_s)
+            RunLock._held = locked_file(state_folder() / "lock", ACTIVE, self._timeout_s)
             RunLock._held.__enter__()
         RunLock._depth += 1
         return self
@@ -49,15 +49,15 @@ class RunLock:
 
 
 @contextmanager
-def locked_file(path: Path, taken: str, patience_s: float = 0.0) -> Iterator[int]:
+def locked_file(path: Path, taken: str, timeout_s: float = 0.0) -> Iterator[int]:
     """Lock a file and write our pid into it; yields the descriptor that holds the lock.
 
     The kernel releases it when the last process that has the descriptor ends. LockedError, which
-    begins with `taken`, if another process has it; `patience_s`: how long to wait for its end.
+    begins with `taken`, if another process has it; `timeout_s`: how long to wait for its end.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        if not wait_until(lambda: _locked(descriptor), patience_s, POLL_S):
+        if not wait_until(lambda: _locked(descriptor), timeout_s, POLL_S):
             holder = os.read(descriptor, 200).decode(errors="replace").strip()
             raise LockedError(
                 f"{taken} ({holder or 'it is just starting'})",

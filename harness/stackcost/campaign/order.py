@@ -21,7 +21,7 @@ def draw_seed() -> int:
 def in_order(systems: Sequence[System], round_number: int, seed: int | None) -> Sequence[System]:
     """The order in a round (the first is 1).
 
-    `seed`: of the run. None, as of runs of before it was drawn: as given, then reversed.
+    `seed`: of the run. None, in older runs, which drew no order: as given, then reversed.
     """
     if seed is None:
         return systems[:: 1 if round_number % 2 else -1]

@@ -12,7 +12,7 @@ from rich.console import Console
 from stackcost.analysis.machines import differences
 from stackcost.bed.local import check_root
 from stackcost.bed.lock import RunLock, locked_file
-from stackcost.campaign import made
+from stackcost.campaign import own_runs
 from stackcost.campaign.campaign import Campaign, next_number
 from stackcost.campaign.identity import check_resumable
 from stackcost.campaign.shown import shown
@@ -50,7 +50,7 @@ def new_campaign(
     with locked, ending_signals_raise(), shown(console) as progress:
         machine = describe_machine()
         folder = RunFolder.create(results, name)
-        made.RUNS.append(folder)
+        own_runs.RUNS.append(folder)
         manifest = Manifest(run=folder.name, command=command, machine=machine, **about)
         campaign = Campaign(folder, manifest, progress)
         with _recorded(campaign, hint):
@@ -81,7 +81,7 @@ def resumed_campaign(
         manifest.resumed.append(resumption)
         manifest.state, manifest.finished, manifest.failure = "running", None, ""
         folder.reserve()
-        made.RUNS.append(folder)
+        own_runs.RUNS.append(folder)
         campaign = Campaign(folder, manifest, progress, stored)
         with _recorded(campaign, hint):
             yield campaign

@@ -19,7 +19,7 @@ def storing(run: RunFolder, session: ServerSession, trial: Trial) -> Iterator[No
     used. StackcostError names the part of the session that ended, if one did.
     """
     trial.before = session.serving.before_trial()
-    session.look("before")
+    session.check_stack("before")
     clocks, asleep = session.serving.clocks(), _asleep_s()
     try:
         yield
@@ -44,14 +44,17 @@ def _asleep_s() -> float:
 
 def _mark_stack(session: ServerSession, trial: Trial) -> None:
     """Record which stack carried the connections, or would carry them in an idle trial."""
-    session.look("after")
-    trial.carrier = session.serving.stack_check(idle=trial.traffic.idle)
-    for whose, carrier in (("", trial.carrier), ("clients were ", trial.traffic.carrier)):
-        if carrier and carrier.difference:
-            trial.set_aside = f"{whose}{carrier.difference}"
+    session.check_stack("after")
+    trial.stack_check = session.serving.stack_check(idle=trial.traffic.idle)
+    for whose, stack_check in (
+        ("", trial.stack_check),
+        ("clients were ", trial.traffic.stack_check),
+    ):
+        if stack_check and stack_check.difference:
+            trial.set_aside = f"{whose}{stack_check.difference}"
 
 
 def require_wanted_stack(trial: Trial) -> None:
     """StackcostError unless the wanted stack carried the connections; ends a search or a gate."""
-    if trial.carrier and not trial.carrier.as_wanted:
+    if trial.stack_check and not trial.stack_check.as_wanted:
         raise StackcostError(f"{trial.server}: {trial.set_aside}")

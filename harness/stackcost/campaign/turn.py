@@ -60,7 +60,7 @@ Session = TypeVar("Session", bound=ServerSession)
 Opened = TypeVar("Opened", bound=ServerSession, covariant=True)
 
 
-class Opens(Protocol[Opened]):
+class OpenSession(Protocol[Opened]):
     """Opens the session for the trials of a turn, such as `open_profile_session`."""
 
     def __call__(
@@ -78,12 +78,12 @@ class Opens(Protocol[Opened]):
 class Turn(Generic[Session, Result]):
     """One system's turn on a fresh test bed: its trials, one after the other.
 
-    `system`: its name in the manifest; empty if the manifest does not list it, as for a twin.
-    `bed`: name of its test bed in the manifest, if that is not the system's name. `where`: the
-    turn's name for people; messages begin with it. `logs`: name of the folder for the programs'
+    `system`: its name in the manifest; empty if the manifest does not list it, as for a reference
+    system. `bed`: name of its test bed in the manifest, if that is not the system's name. `where`:
+    the turn's name for people; messages begin with it. `logs`: name of the folder for the programs'
     logs. `open`: opens the session for the trials. `steps`: takes the session and generates the
-    planned trials; its return value is the result of the turn.
-    `setup_s`: estimated time until the first trial.
+    planned trials; its return value is the result of the turn. `setup_s`: estimated time until the
+    first trial.
     """
 
     system: str
@@ -92,7 +92,7 @@ class Turn(Generic[Session, Result]):
     where: str
     logs: str
     steps: Callable[[Session], PlannedTrials[Result]]
-    open: Opens[Session]
+    open: OpenSession[Session]
     bed: str = ""
     setup_s: float = SETUP_S
 

@@ -5,17 +5,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
 from stackcost.session.generators import generators_of
 from stackcost.session.sides import problems_of_hosts
 
-LOOKS, PAUSE_S = 3, 5.0  # an agent whose controller has ended needs some seconds to undo all
+CHECKS, PAUSE_S = 3, 5.0  # an agent whose controller has ended needs some seconds to undo all
 
 
-def load_beds(files: Sequence[Path]) -> dict[str, Experiment]:
+def read_beds(files: Sequence[Path]) -> dict[str, Experiment]:
     """The beds by the names of their files. StackcostError if they are not of one kind."""
-    beds = {file.stem: load_experiment(file) for file in files}
+    beds = {file.stem: read_experiment(file) for file in files}
     if len(beds) < len(files):
         raise StackcostError("two beds have the same name: a bed has the name of its file")
     here = [name for name, bed in beds.items() if bed.uses_this_machine]
@@ -40,11 +40,11 @@ def _kind(bed: Experiment) -> str:
     return f"{where}, generators of {cores} cores, {len(bed.cores.server)} server cores"
 
 
-def lasting_problems(bed: Experiment, looks: int = LOOKS) -> str:
+def lasting_problems(bed: Experiment, checks: int = CHECKS) -> str:
     """Why no run can begin on a bed, in words; empty if one can."""
     found = ""
-    for look in range(looks):
-        if look:
+    for check in range(checks):
+        if check:
             time.sleep(PAUSE_S)
         found = _problems(problems_of_hosts(bed) if bed.bed else {})
         if not found:

@@ -26,16 +26,16 @@ from distributed import Client, Scheduler, SpecCluster, Worker, as_completed, ge
 from stackcost.cells.beds import lasting_problems
 from stackcost.cells.folder import CellRecord, SetFolder
 from stackcost.cells.plan import Cell
-from stackcost.experiment.load_file import on_bed
+from stackcost.experiment.read_file import on_bed
 from stackcost.experiment.schema import Experiment
 from stackcost.host.signals import ending_signals_raise
 from stackcost.store import RunFolder
 
 BED = "bed"  # the resource
-ENOUGH = 2  # beds on which a cell fails before it is told as failed
+ENOUGH = 2  # beds on which a cell fails before it is reported as failed
 LOOPBACK = "127.0.0.1"
 _ending = threading.Event()  # no cell begins any more
-_aside: dict[str, str] = {}  # why a bed is used no more, or empty; of the beds that were used
+_aside: dict[str, str] = {}  # why a bed is not used any more, or empty; of the beds that were used
 _running: dict[str, "subprocess.Popen[bytes]"] = {}  # processes of cells by bed
 
 
@@ -43,7 +43,7 @@ _running: dict[str, "subprocess.Popen[bytes]"] = {}  # processes of cells by bed
 class Outcome:
     """What became of a cell on a bed. `run`: where it was placed; None with the failure.
 
-    `aside`: why the bed is used no more, or empty. `begun`: whether the bed was used.
+    `aside`: why the bed is not used any more, or empty. `begun`: whether the bed was used.
     """
 
     cell: Cell
@@ -145,7 +145,7 @@ def _measure(cell: Cell, beds: Mapping[str, Experiment], folder: SetFolder) -> O
     """Measure a cell on the bed of the worker that this runs on."""
     name = str(get_worker().name)
     if name not in _aside:  # its first cell
-        _aside[name] = lasting_problems(beds[name], looks=1)
+        _aside[name] = lasting_problems(beds[name], checks=1)
     if _aside[name] or _ending.is_set():
         return Outcome(cell, name, aside=_aside[name], begun=False)
     began = time.monotonic()

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from stackcost.comparison.feeder import run_experiment
 from stackcost.contracts.errors import StackcostError
-from stackcost.experiment.load_file import load_experiment
+from stackcost.experiment.read_file import read_experiment
 from stackcost.report.answer import summarise_again
 
 
@@ -20,7 +20,7 @@ def main() -> None:
     plan, folder = map(Path, sys.argv[1:])
     try:
         run = run_experiment(
-            load_experiment(plan), plan.stem, folder, sys.argv, Console(stderr=True)
+            read_experiment(plan), plan.stem, folder, sys.argv, Console(stderr=True)
         )
         state = run.manifest().state
         if state == "complete":

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from stackcost.campaign.identity import profile_hashes
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.system_names import pairs
-from stackcost.experiment.load_file import BED
 from stackcost.experiment.matrix import variants
+from stackcost.experiment.read_file import BED
 from stackcost.experiment.schema import Experiment, Matrix
 
 

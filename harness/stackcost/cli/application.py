@@ -135,12 +135,12 @@ def reading(command: Callable[P, None]) -> Callable[P, None]:
 
 
 def _say_kept() -> None:
-    from stackcost.campaign import made
+    from stackcost.campaign import own_runs
     from stackcost.host.signals import ending_signals_held
 
     with ending_signals_held():
         console = make_console()
-        for line in made.kept():
+        for line in own_runs.kept():
             console.print(line, soft_wrap=True, highlight=False, markup=False)
 
 

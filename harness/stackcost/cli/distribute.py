@@ -48,19 +48,19 @@ def distribute(
     another bed. The exit code is 1 if cells were not measured.
     """
     from stackcost.bed.local import check_root
-    from stackcost.cells.beds import load_beds
+    from stackcost.cells.beds import read_beds
     from stackcost.cells.folder import SetFolder
     from stackcost.cells.plan import cells_of
     from stackcost.contracts.errors import StackcostError
-    from stackcost.experiment.load_file import experiment_file, load_experiment
+    from stackcost.experiment.read_file import experiment_file, read_experiment
     from stackcost.report.words import count
 
     check_root()
     if not re.fullmatch(r"[\w.-]*\w", name):
         raise typer.BadParameter(f"--name {name!r}: letters, digits, points and hyphens")
-    beds = load_beds(bed)
+    beds = read_beds(bed)
     files = [experiment_file(each) for each in experiments]
-    cells = cells_of([(file.stem, load_experiment(file, quick)) for file in files])
+    cells = cells_of([(file.stem, read_experiment(file, quick)) for file in files])
     folder, console = SetFolder(results, name), make_console()
 
     def say(what: str) -> None:

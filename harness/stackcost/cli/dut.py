@@ -10,7 +10,7 @@ from rich.console import Console
 
 from stackcost.cli.application import DEFAULT_RESULTS, INTERRUPTED, command, make_console
 from stackcost.cli.live import Live, shown_live
-from stackcost.contracts.dut_settings import Behind
+from stackcost.contracts.dut_settings import Backend
 
 if TYPE_CHECKING:
     from stackcost.store import RunFolder
@@ -37,7 +37,7 @@ def dut(
         ),
     ] = None,
     server: Annotated[
-        Behind, typer.Option(help="server behind it: engine, or nginx on the kernel's stack")
+        Backend, typer.Option(help="server behind it: engine, or nginx on the kernel's stack")
     ] = "engine",
     ip_version: Annotated[
         int | None,

@@ -29,10 +29,10 @@ def hosts(
     check: SSH, version, root, interfaces, cores. Nothing is changed. prepare: install the wheel by
     SSH where `python` of the host is, run stackcost doctor there, and check.
     """
-    from stackcost.experiment.load_file import experiment_file, load_experiment
+    from stackcost.experiment.read_file import experiment_file, read_experiment
     from stackcost.session.sides import prepare_hosts, problems_of_hosts
 
-    plan = load_experiment(experiment_file(experiment))
+    plan = read_experiment(experiment_file(experiment))
     bad = False
     if verb == Verb.prepare:
         if wheel is None:

@@ -37,7 +37,7 @@ def run(
 ) -> None:
     """Run an experiment, print the result, and write the report. Needs root."""
     from stackcost.comparison.feeder import resume_experiment, run_experiment
-    from stackcost.experiment.load_file import experiment_file, load_experiment
+    from stackcost.experiment.read_file import experiment_file, read_experiment
     from stackcost.store import RunFolder
 
     if (experiment is None) == (resume is None):
@@ -48,6 +48,6 @@ def run(
             folder = resume_experiment(RunFolder.open(resume), sys.argv, console)
         elif experiment:
             file = experiment_file(experiment)
-            plan = load_experiment(file, quick, share_cores)
+            plan = read_experiment(file, quick, share_cores)
             folder = run_experiment(plan, file.stem, results, sys.argv, console)
     conclude(folder, console)

@@ -17,10 +17,10 @@ from stackcost.contracts.placement import Placement
 from stackcost.contracts.stack import Stack
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import end_group, find_program
-from stackcost.host.patience import patient
+from stackcost.host.timeouts import scaled_timeout
 from stackcost.host.waiting import wait_until
 
-PATIENCE_S = 15.0  # wait for responses that are still outstanding at the end
+TIMEOUT_S = 15.0  # wait for responses that are still outstanding at the end
 SPARE_FILES = 100
 
 
@@ -109,7 +109,7 @@ class Clients:
             left.difference_update([at for at in left if self._reaped(at)])
             return not left
 
-        if not wait_until(ended, longest + patient(PATIENCE_S)):
+        if not wait_until(ended, longest + scaled_timeout(TIMEOUT_S)):
             self.end()
             late = min(left)
             raise StackcostError(

@@ -5,7 +5,7 @@
 // units. A program on the other hardware thread of the core takes its part of these, so the work
 // takes longer; caches and memory do not matter to it.
 //
-// The second are loads, each of an address that the one before told, from memory that was last
+// The second are reads, each of an address that the one before told, from memory that was last
 // touched some seconds ago: whatever runs on the core has pushed it out of the core's own caches
 // and translation buffers by then. How long they take is up to the caches and the memory that the
 // core shares with the rest of the host.
@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 enum { kLoops = 6000, kRuns = 3, kLeastPause = 40, kMorePause = 20, kPriority = 2, kBlock = 8 };
-enum { kLine = 64, kLines = (1 << 20) / kLine, kLoads = 16 };
+enum { kLine = 64, kLines = (1 << 20) / kLine, kReads = 16 };
 enum { kCalls = 2, kBytes = 100 };
 
 // Laid out as `Speed` in core_speed.py. `version` is odd while it is being written.
@@ -35,11 +35,11 @@ struct Speed {
   uint64_t count;
   uint64_t sum_ns;
   uint64_t least_ns;  // mean of a block of works in a row
-  uint64_t sum_loads_ns;  // of kLoads loads each time
+  uint64_t sum_reads_ns;  // of kReads reads each time
   uint64_t sum_calls_ns;  // of kCalls pairs of calls each time
 };
 
-// A line says which one is loaded next: all of them, in an order that nothing guesses.
+// A line says which one is read next: all of them, in an order that nothing guesses.
 struct Line {
   uint32_t next;
   char rest[kLine - sizeof(uint32_t)];
@@ -70,9 +70,9 @@ static uint64_t work_ns(void) {
   return now_ns() - began;
 }
 
-static uint64_t loads_ns(void) {
+static uint64_t reads_ns(void) {
   uint64_t began = now_ns();
-  for (int load = 0; load < kLoads; ++load) at_line = lines[at_line].next;
+  for (int read = 0; read < kReads; ++read) at_line = lines[at_line].next;
   __asm__ volatile("" : : "r"(at_line));
   return now_ns() - began;
 }
@@ -130,12 +130,12 @@ int main(int count, char** arguments) {
   // Pauses differ, so that they do not fall in with a timer of the machine.
   while (!poll(&reader, 1, kLeastPause + rand() % kMorePause)) {
     work_ns();  // brings the program back into the caches
-    uint64_t spent = middle_ns(work_ns), loads = middle_ns(loads_ns);
+    uint64_t spent = middle_ns(work_ns), reads = middle_ns(reads_ns);
     calls_ns();  // the same for the kernel's part
     uint64_t calls = middle_ns(calls_ns);
     __atomic_add_fetch(&speed->version, 1, __ATOMIC_SEQ_CST);
     speed->sum_ns += spent;
-    speed->sum_loads_ns += loads;
+    speed->sum_reads_ns += reads;
     speed->sum_calls_ns += calls;
     block_ns += spent;
     if (++speed->count % kBlock == 0) {

@@ -28,11 +28,11 @@ SOURCE = Path(__file__).with_name("core_speed.c")
 WORK = "known work every 50 ms (core_speed.c)"
 WORK_TIME = Metric("core.work_time", "s", Kind.COUNTER, WORK)
 WORK_COUNT = Metric("core.work_count", "1", Kind.COUNTER, WORK)
-LOAD_TIME = Metric("core.load_time", "s", Kind.COUNTER, WORK)
-CALL_TIME = Metric("core.call_time", "s", Kind.COUNTER, WORK)
+MEMORY_READ_TIME = Metric("core.memory_read_time", "s", Kind.COUNTER, WORK)
+SYSTEM_CALL_TIME = Metric("core.system_call_time", "s", Kind.COUNTER, WORK)
 WORK_LEAST = Metric("core.work_least", "s", Kind.GAUGE, WORK)
-LOADS, CALLS = 16, 2  # kLoads and kCalls of core_speed.c
-LOOKS = 100_000  # the program writes for less than a microsecond, 20 times a second
+READS, CALLS = 16, 2  # kReads and kCalls of core_speed.c
+READ_TRIES = 100_000  # the program writes for less than a microsecond, 20 times a second
 NANOSECOND = 1e-9
 NONE_YET = 2**64 - 1
 
@@ -45,7 +45,7 @@ class Speed(ctypes.Structure):
         ("count", ctypes.c_uint64),
         ("sum_ns", ctypes.c_uint64),
         ("least_ns", ctypes.c_uint64),
-        ("sum_loads_ns", ctypes.c_uint64),
+        ("sum_reads_ns", ctypes.c_uint64),
         ("sum_calls_ns", ctypes.c_uint64),
     ]
 
@@ -54,7 +54,7 @@ class CoreSpeed(Collector):
     """Keeps a program on each of `cpus` that does the work and counts."""
 
     name = "core speed"
-    metrics = (WORK_TIME, WORK_COUNT, LOAD_TIME, CALL_TIME, WORK_LEAST)
+    metrics = (WORK_TIME, WORK_COUNT, MEMORY_READ_TIME, SYSTEM_CALL_TIME, WORK_LEAST)
 
     def __init__(self, cpus: Collection[int]):
         self._cpus = cpus
@@ -78,8 +78,8 @@ class CoreSpeed(Collector):
             samples.append(WORK_TIME.sample(now, seen.sum_ns * NANOSECOND, **labels))
             samples.append(WORK_COUNT.sample(now, seen.count, **labels))
             for metric, spent_ns, times in (
-                (LOAD_TIME, seen.sum_loads_ns, LOADS),
-                (CALL_TIME, seen.sum_calls_ns, CALLS),
+                (MEMORY_READ_TIME, seen.sum_reads_ns, READS),
+                (SYSTEM_CALL_TIME, seen.sum_calls_ns, CALLS),
             ):
                 samples.append(metric.sample(now, spent_ns * NANOSECOND / times, **labels))
             if seen.least_ns < NONE_YET:
@@ -118,7 +118,7 @@ def _started(program: Path, cpu: int) -> tuple[subprocess.Popen[bytes], Speed]:
 
 def _settled(speed: Speed) -> Speed:
     """A consistent copy of the shared data; StackcostError if none can be read."""
-    for _ in range(LOOKS):
+    for _ in range(READ_TRIES):
         before = speed.version
         copy = Speed.from_buffer_copy(speed)
         if before % 2 == 0 and speed.version == before:

@@ -70,8 +70,8 @@ INTERRUPT_COUNT = Metric(
 OF_KINDS = (CPU_TIME, SOFTIRQ_TIME, SOFTIRQ_COUNT, INTERRUPT_TIME, INTERRUPT_COUNT)
 SYSTEM_CALLS = "tracepoints raw_syscalls:*, in the warm-up"
 OF_MODES = (
-    Metric("cpu.divided_time", "s", Kind.GAUGE, SYSTEM_CALLS),
-    Metric("task.divided_time", "s", Kind.GAUGE, SYSTEM_CALLS),
+    Metric("cpu.traced_time", "s", Kind.GAUGE, SYSTEM_CALLS),
+    Metric("task.traced_time", "s", Kind.GAUGE, SYSTEM_CALLS),
 )
 TASK_TIME = Metric("task.time", "s", Kind.COUNTER, "tracepoint sched:sched_switch")
 SWITCHES = Metric("task.switches", "1", Kind.COUNTER, "tracepoint sched:sched_switch")
@@ -94,7 +94,7 @@ class Detail(Enum):
 
 MODES = ("user", "system")
 Labels = tuple[tuple[str, str], ...]
-Divided = Counter[Labels]  # nanoseconds
+TracedTime = Counter[Labels]  # nanoseconds
 
 NOT_BOOKED = (
     "interrupts and softirqs are not measured in a search, because that would lower the ceiling"
@@ -148,7 +148,7 @@ class Account(ctypes.Structure):
 
 
 class CpuAccount(Collector):
-    """Reads the account of every CPU. A second one divides in the warm-up, and is idle else."""
+    """Reads the account of every CPU. A second one traces system calls in the warm-up only."""
 
     name = "cpu account"
     metrics = (*OF_KINDS, TASK_TIME, SWITCHES, *OF_MODES)
@@ -156,9 +156,9 @@ class CpuAccount(Collector):
     def __init__(self, detail: Detail = Detail.SOFTIRQS):
         self._detail = detail
         self._programs: BpfObject | None = None
-        self._dividing: BpfObject | None = None
-        self._cannot_divide = ""
-        self._before: list[Divided] = []
+        self._tracing: BpfObject | None = None
+        self._cannot_trace = ""
+        self._before: list[TracedTime] = []
 
     def start(self) -> None:
         """Compile, load and attach; counting starts at zero here."""
@@ -168,9 +168,9 @@ class CpuAccount(Collector):
         if self._detail is not Detail.SOFTIRQS:
             return
         try:
-            self._dividing = BpfObject(source, [Detail.SYSTEM_CALLS.value])
+            self._tracing = BpfObject(source, [Detail.SYSTEM_CALLS.value])
         except StackcostError as error:  # kernels before 5.15: all else is known there
-            self._cannot_divide = str(error)
+            self._cannot_trace = str(error)
 
     def map(self, name: str) -> int:
         """The descriptor of a map of the running program, for programs that read it."""
@@ -181,27 +181,27 @@ class CpuAccount(Collector):
             raise StackcostError("the BPF program is not running")
         return self._programs
 
-    def divide(self, on: bool) -> list[Sample]:
+    def trace_system_calls(self, on: bool) -> list[Sample]:
         """Seconds in user and in system mode, by CPU and by process, while it was on."""
-        if self._dividing and not self._cannot_divide:
+        if self._tracing and not self._cannot_trace:
             try:
-                return self._begin(self._dividing) if on else self._end(self._dividing)
+                return self._begin(self._tracing) if on else self._end(self._tracing)
             except StackcostError as error:
-                self._dividing.detach()  # what is attached by then slows the server
-                self._cannot_divide = str(error)
-        if not self._cannot_divide:
+                self._tracing.detach()  # what is attached by then slows the server
+                self._cannot_trace = str(error)
+        if not self._cannot_trace:
             return []
         now = time.monotonic()
-        return [metric.unknown(now, self._cannot_divide) for metric in OF_MODES]
+        return [metric.unknown(now, self._cannot_trace) for metric in OF_MODES]
 
-    def _begin(self, dividing: BpfObject) -> list[Sample]:
-        dividing.attach()
-        self._before = _divided(dividing)
+    def _begin(self, tracing: BpfObject) -> list[Sample]:
+        tracing.attach()
+        self._before = _traced(tracing)
         return []
 
-    def _end(self, dividing: BpfObject) -> list[Sample]:
-        after, now = _divided(dividing), time.monotonic()
-        dividing.detach()
+    def _end(self, tracing: BpfObject) -> list[Sample]:
+        after, now = _traced(tracing), time.monotonic()
+        tracing.detach()
         return [
             metric.sample(now, (spent - before[of]) * NANOSECOND, **dict(of))
             for metric, found, before in zip(OF_MODES, after, self._before, strict=True)
@@ -227,10 +227,10 @@ class CpuAccount(Collector):
 
     def stop(self) -> None:
         """Detach and unload."""
-        for programs in (self._programs, self._dividing):
+        for programs in (self._programs, self._tracing):
             if programs:
                 programs.close()
-        self._programs = self._dividing = None
+        self._programs = self._tracing = None
 
     def _read_kinds(
         self, cpu: int, account: Account, until: float, tells_idle: bool
@@ -296,7 +296,7 @@ def _tasks(programs: BpfObject) -> list[tuple[TaskKey, TaskTime]]:
     return programs.read_hash("tasks", TaskKey, TaskTime, MAX_TASKS)
 
 
-def _divided(programs: BpfObject) -> list[Divided]:
+def _traced(programs: BpfObject) -> list[TracedTime]:
     """Nanoseconds in user and system mode up to now: of each CPU, and of each process."""
     accounts = _up_to_now(programs)
     of_cpus, of_processes = Counter[Labels](), Counter[Labels]()

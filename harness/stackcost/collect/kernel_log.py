@@ -1,4 +1,4 @@
-"""Messages of the kernel's log that tell of trouble, counted by kind (/dev/kmsg).
+"""Messages of the kernel's log that report trouble, counted by kind (/dev/kmsg).
 
 /dev/kmsg gives one record for each read, from where the descriptor stands
 (Documentation/ABI/testing/dev-kmsg). A fresh descriptor goes to the end, so only messages of the

@@ -20,9 +20,9 @@ PROPORTIONAL = Metric("process.pss", "B", Kind.GAUGE, "/proc/PID/smaps_rollup Ps
 UNSHARED = Metric("process.uss", "B", Kind.GAUGE, "/proc/PID/smaps_rollup Private_*")
 THREADS = Metric("process.threads", "1", Kind.GAUGE, "/proc/PID/status Threads")
 CPU_TIME = Metric("process.cpu_time", "s", Kind.COUNTER, "/proc/PID/stat utime, stime")
-BEHIND_TIME = Metric("behind.cpu_time", "s", Kind.COUNTER, "/proc/PID/stat utime, stime")
-BEHIND_MEMORY = Metric("behind.pss", "B", Kind.GAUGE, "/proc/PID/smaps_rollup Pss")
-BEHIND_SOCKETS = Metric("behind.sockets", "1", Kind.GAUGE, "/proc/PID/net/sockstat TCP inuse")
+BACKEND_TIME = Metric("backend.cpu_time", "s", Kind.COUNTER, "/proc/PID/stat utime, stime")
+BACKEND_MEMORY = Metric("backend.pss", "B", Kind.GAUGE, "/proc/PID/smaps_rollup Pss")
+BACKEND_SOCKETS = Metric("backend.sockets", "1", Kind.GAUGE, "/proc/PID/net/sockstat TCP inuse")
 SWITCHES = Metric("process.context_switches", "1", Kind.COUNTER, "/proc/PID/status *_ctxt_switches")
 
 
@@ -48,7 +48,7 @@ class Processes(Collector):
         return samples
 
 
-class ProcessesBehind(Collector):
+class BackendProcesses(Collector):
     """Reads the processes behind a device by role: their time and memory are not the device's.
 
     The TCP sockets of their namespace are read with them.
@@ -56,8 +56,8 @@ class ProcessesBehind(Collector):
     `processes`: process ids by role.
     """
 
-    name = "processes behind"
-    metrics = (BEHIND_TIME, BEHIND_MEMORY, BEHIND_SOCKETS)
+    name = "backend processes"
+    metrics = (BACKEND_TIME, BACKEND_MEMORY, BACKEND_SOCKETS)
 
     def __init__(self, processes: Mapping[str, int]):
         self._processes = processes
@@ -71,12 +71,12 @@ class ProcessesBehind(Collector):
                 process = psutil.Process(number)
                 spent = process.cpu_times()
                 samples += [
-                    BEHIND_TIME.sample(now, spent.user, **labels, kind="user"),
-                    BEHIND_TIME.sample(now, spent.system, **labels, kind="system"),
+                    BACKEND_TIME.sample(now, spent.user, **labels, kind="user"),
+                    BACKEND_TIME.sample(now, spent.system, **labels, kind="system"),
                 ]
                 if not role.startswith(POLL_ROLE):
                     memory = process.memory_full_info().pss
-                    samples.append(BEHIND_MEMORY.sample(now, memory, **labels))
+                    samples.append(BACKEND_MEMORY.sample(now, memory, **labels))
             except psutil.NoSuchProcess:
                 reason = f"process {number} ({role}) has ended"
                 samples += [metric.unknown(now, reason, **labels) for metric in self.metrics]
@@ -88,7 +88,7 @@ class ProcessesBehind(Collector):
             path = Path(f"/proc/{number}/net/sockstat")
             if not role.startswith(POLL_ROLE) and path.exists():
                 found = sockstat(path.read_text())["TCP", "inuse"]
-                return [BEHIND_SOCKETS.sample(time.monotonic(), found)]
+                return [BACKEND_SOCKETS.sample(time.monotonic(), found)]
         return []
 
 

@@ -14,7 +14,7 @@ from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Sample
 from stackcost.host.cores import online_cpus
-from stackcost.host.patience import on_a_slow_host, patient
+from stackcost.host.timeouts import on_a_slow_host, scaled_timeout
 
 # For all collectors at once. They take some tens of milliseconds; one that asks a server which does
 # not answer gives up after 5 s, one that asks a generator after 12 s.
@@ -58,10 +58,10 @@ class Sampler:
         request: Future[list[Sample]] = Future()
         self._requests.put(request)
         try:
-            return request.result(patient(READ_LIMIT_S))
+            return request.result(scaled_timeout(READ_LIMIT_S))
         except TimeoutError:
             raise StackcostError(
-                f"reading did not end within {patient(READ_LIMIT_S):g} s: the collector "
+                f"reading did not end within {scaled_timeout(READ_LIMIT_S):g} s: the collector "
                 f"{self._reading!r} hangs",
                 on_a_slow_host(),
             ) from None
@@ -70,10 +70,10 @@ class Sampler:
         """From the next reading on, also read the collectors with these names at this interval."""
         self._often = (names, interval_s)
 
-    def divide(self, on: bool) -> None:
+    def trace_system_calls(self, on: bool) -> None:
         """Begin or end what the collectors read for a part of a trial only."""
         for collector in self._collectors:
-            self.samples += collector.divide(on)
+            self.samples += collector.trace_system_calls(on)
 
     def follow(self, on: bool) -> None:
         """Begin or end what is read only while flows are opened and held."""

@@ -12,12 +12,12 @@ LOAD_ADDRESS = "198.18.0.1"
 SERVER_ADDRESS = "198.18.0.2"
 DUT_CLIENT_ADDRESS = "198.18.0.2"
 DUT_SERVER_ADDRESS = "198.19.0.1"
-BEHIND_DUT_ADDRESS = "198.19.0.2"
+BACKEND_ADDRESS = "198.19.0.2"
 
 # IPv6's, RFC 5180 section 8: 2001:2::/48. The last 32 bits of an address are an IPv4 address.
 CLIENT_PREFIX = "2001:2:0:16::"
 SERVER_PREFIX = "2001:2:0:48::"
-HOP_PREFIX = "2001:2::"
+ROUTER_PREFIX = "2001:2::"
 
 
 IpVersion = Literal[4, 6]
@@ -28,6 +28,6 @@ def load_address(number: int) -> str:
     return str(IPv4Address(LOAD_ADDRESS) + (number + 9 if number else 0))
 
 
-def ipv6_of(address: str, prefix: str = HOP_PREFIX) -> str:
+def ipv6_of(address: str, prefix: str = ROUTER_PREFIX) -> str:
     """The IPv6 address of 96 bits of `prefix` and an IPv4 address."""
     return str(IPv6Address(int(IPv6Address(prefix)) + int(IPv4Address(address))))

@@ -54,7 +54,7 @@ class Collector(ABC):
     def read(self) -> list[Sample]:
         """All current values."""
 
-    def divide(self, on: bool) -> list[Sample]:
+    def trace_system_calls(self, on: bool) -> list[Sample]:
         """Begin or end what slows the server too much to go on while costs are measured.
 
         A session does so for the warm-up. Returns what was read in that time, when it ends.

@@ -13,7 +13,7 @@ Direction = Literal["to servers", "to clients"]
 Histograms: TypeAlias = dict[str, dict[str, str]]
 
 
-class StoredPart:
+class StoredData:
     """A part of a stored trial. A field that it does not have is an error when it is read."""
 
     __slots__ = ()
@@ -21,7 +21,7 @@ class StoredPart:
 
 
 @dataclass(slots=True)
-class Schedule(StoredPart):
+class Schedule(StoredData):
     """How a generator kept its open-loop schedule over the whole trial, in connections.
 
     `intended`: due by the schedule. `opened`: of those, started. `late`: of those, started more
@@ -36,7 +36,7 @@ class Schedule(StoredPart):
 
 
 @dataclass(slots=True)
-class GeneratorShare(StoredPart):
+class GeneratorShare(StoredData):
     """What one of several generators did over the whole trial.
 
     `part`: its part of the planned load, 0 to 1. `clients`: its range of addresses, "first-last".
@@ -53,7 +53,7 @@ class GeneratorShare(StoredPart):
 
 
 @dataclass(slots=True)
-class Second(StoredPart):
+class Second(StoredData):
     """Times of the connections that ended in about one second, from `start` to `end` of
     CLOCK_MONOTONIC.
     """
@@ -64,7 +64,7 @@ class Second(StoredPart):
 
 
 @dataclass(slots=True)
-class FramesPassed(StoredPart):
+class FramesPassed(StoredData):
     """Frames of one direction over the whole trial, by point of the way through a device.
 
     `sent` by the near end, `entered` the device, `left` it, `arrived` at the far end. Sources: the
@@ -79,7 +79,7 @@ class FramesPassed(StoredPart):
 
 
 @dataclass(slots=True)
-class Usage(StoredPart):
+class Usage(StoredData):
     """How many there are `now`, and the `limit` that was granted."""
 
     now: int
@@ -87,7 +87,7 @@ class Usage(StoredPart):
 
 
 @dataclass(slots=True)
-class Limits(StoredPart):
+class Limits(StoredData):
     """What a server used and what it was granted, read at once under load.
 
     `open_files`: files and sockets of each of its processes, by role (RLIMIT_NOFILE).
@@ -106,7 +106,7 @@ class Limits(StoredPart):
 
 
 @dataclass(slots=True)
-class Clock(StoredPart):
+class Clock(StoredData):
     """By how much the CLOCK_MONOTONIC of another host was ahead, in seconds.
 
     `offset_s`: that the samples from there were moved by, so that all times of a trial are those of
@@ -121,11 +121,11 @@ NOT_SEEN = "not seen"
 
 
 @dataclass(slots=True)
-class StackCheck(StoredPart):
+class StackCheck(StoredData):
     """Which stack carried a program's connections in a trial.
 
     `wanted`, `carried`: names of stacks; NOT_SEEN where nothing shows that it was the wanted one,
-    nor that it was another. `why`: where they differ, the reason. `looks`: what a stack that
+    nor that it was another. `why`: where they differ, the reason. `observations`: what a stack that
     replaces the kernel's found before, during and after the load; its content is the stack's own,
     for people.
     """
@@ -133,7 +133,7 @@ class StackCheck(StoredPart):
     wanted: str
     carried: str
     why: str = ""
-    looks: dict[str, object] = field(default_factory=dict)
+    observations: dict[str, object] = field(default_factory=dict)
 
     @property
     def as_wanted(self) -> bool:

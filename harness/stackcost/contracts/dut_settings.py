@@ -6,8 +6,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from stackcost.contracts.addresses import IpVersion
 
-Behind = Literal["engine", "nginx"]
-BehindOn = Literal["device", "load"]
+Backend = Literal["engine", "nginx"]
+BackendOn = Literal["device", "load"]
 
 
 class Expectation(BaseModel):
@@ -47,12 +47,12 @@ class DutSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    server: Behind = Field(
+    server: Backend = Field(
         default="engine",
         description="server behind the device: the generator's own server port, or nginx on "
         "the kernel's stack, in a separate namespace",
     )
-    server_on: BehindOn = Field(
+    server_on: BackendOn = Field(
         default="device",
         description="cores of nginx behind the device. device: those of cores.server; the last of "
         "them is nginx's alone if there are several, so that device and server together are "

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stackcost.contracts.placement import Host, Place, Placement
+from stackcost.contracts.placement import BackendPlace, Place, Placement
 from stackcost.contracts.stack import Stack
 
 
@@ -39,7 +39,7 @@ class Endpoint(Place):
     port: int
     folder: Path
     stack: Stack
-    upstream: Host | None = None
+    upstream: BackendPlace | None = None
     neighbours: tuple[str, ...] = ()
     gateways: tuple[ClientGateway, ...] = ()
 

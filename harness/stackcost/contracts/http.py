@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from stackcost.contracts.counts import StoredPart
+from stackcost.contracts.counts import StoredData
 
 # RFC 9112, RFC 9113 and RFC 9114. 2 and 3 are used over TLS alone, as browsers use them.
 HttpVersion: TypeAlias = Literal["1.1", "2", "3"]
@@ -14,7 +14,7 @@ SecondsByMode: TypeAlias = dict[Literal["user", "system"], float]
 
 
 @dataclass
-class HttpSettings(StoredPart):
+class HttpSettings(StoredData):
     """What HTTP clients were asked for. `connections`: of each of the `processes`, at once.
 
     `program`: its name. `body_bytes`: bytes of each response's body; of several, each connection
@@ -38,7 +38,7 @@ class HttpSettings(StoredPart):
 
 
 @dataclass
-class HttpCounts(StoredPart):
+class HttpCounts(StoredData):
     """What HTTP clients counted over all their time, summed over the processes.
 
     `requests`: answered well; `rate`: of these per second. `bits_per_second`: received, headers

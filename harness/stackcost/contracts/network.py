@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from stackcost.contracts.counts import StoredPart
+from stackcost.contracts.counts import StoredData
 
 Probability = Annotated[float, Field(ge=0, lt=1)]
 Milliseconds = Annotated[float, Field(ge=0, le=10_000)]
@@ -53,7 +53,7 @@ class NetworkSettings(BaseModel):
 
 
 @dataclass(slots=True)
-class NetworkCounts(StoredPart):
+class NetworkCounts(StoredData):
     """What the network did to frames of both directions over the whole trial, as the generator's
     RPC stackcost_get_impairment has it (docs/rpc-extensions.md).
 

@@ -14,7 +14,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Host(Place):
+class BackendPlace(Place):
     """Where the backends of a server may run: in the load's namespace, on the load's cores.
 
     `address`, `prefix`: of `interface` there, in one network with the server's own end.

@@ -62,21 +62,21 @@ class Server(ABC):
 
     `name`: such as "nginx/kernel". `kernel_stack`: whether it uses the kernel's stack. Otherwise it
     sends and receives frames itself, on an interface without addresses. `packet_socket`: whether it
-    does so by packet sockets, and answers the request of the load. `wiring`: its test bed. `twin`:
-    the reference peer on the same path, which does no server's work and shows the limit of
-    generator and path. `ip_version`: of its clients. `passes_frames`: whether a device sends on the
-    frames that it receives; a proxy sends its own. `passes_every_port`: whether it is a device that
-    passes connections of every port to a server at the address that clients ask for, as HTTP
-    clients need it for TLS. `takes_rules`: whether it is a device whose list
-    of rules has the length `settings.dut.rules`. `takes_tls`: whether it serves, or passes on,
-    connections of an ASTF profile with `settings.tls`.
+    does so by packet sockets, and answers the request of the load. `wiring`: its test bed.
+    `reference`: the reference peer on the same path, which does no server's work and shows the
+    limit of generator and path. `ip_version`: of its clients. `passes_frames`: whether a device
+    sends on the frames that it receives; a proxy sends its own. `passes_every_port`: whether it is
+    a device that passes connections of every port to a server at the address that clients ask for,
+    as HTTP clients need it for TLS. `takes_rules`: whether it is a device whose list of rules has
+    the length `settings.dut.rules`. `takes_tls`: whether it serves, or passes on, connections of an
+    ASTF profile with `settings.tls`.
     """
 
     name: ClassVar[str]
     kernel_stack: ClassVar[bool] = True
     packet_socket: ClassVar[bool] = False
     wiring: ClassVar[Wiring] = TO_SERVER
-    twin: ClassVar[str] = "astf-peer"
+    reference: ClassVar[str] = "astf-peer"
     ip_version: IpVersion = 4
     passes_frames: ClassVar[bool] = True
     passes_every_port: ClassVar[bool] = False

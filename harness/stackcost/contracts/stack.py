@@ -12,11 +12,11 @@ from stackcost.contracts.placement import Placement
 
 KERNEL = "kernel"
 When = Literal["before", "during", "after"]  # the load
-LOOKS: tuple[When, ...] = get_args(When)
+MOMENTS: tuple[When, ...] = get_args(When)
 
 
 class Stack(ABC):
-    """One stack at one place: prepared, programs run on it, each trial proved, released.
+    """One stack at one place: prepared, programs run on it, each trial checked, released.
 
     `name`: as experiments name it. `release` may be called at any time, more than once, and has to
     come before the place's interface is deleted.
@@ -46,15 +46,15 @@ class Stack(ABC):
 
     @abstractmethod
     def stack_check(self, idle: bool = False) -> StackCheck:
-        """What carried the connections, by the last trial's looks.
+        """What carried the connections, by the last trial's observations.
 
-        `idle`: the trial had no connection, so that the look before it has to do.
+        `idle`: the trial had no connection, so that the observation before it has to do.
         """
 
     @abstractmethod
     def accept_queue(self, namespace: str, port: int) -> Usage | str:
         """Connections that are kept for the listeners of a port until a program accepts them, and
-        how many may be; where that cannot be had, why.
+        how many may be; where that cannot be read, why.
         """
 
     @property

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from stackcost.contracts.counts import StoredPart
+from stackcost.contracts.counts import StoredData
 from stackcost.contracts.http import Certificate
 
 TlsVersion = Literal["1.2", "1.3"]
@@ -64,7 +64,7 @@ class TlsSettings(BaseModel):
 
 
 @dataclass
-class TlsCounts(StoredPart):
+class TlsCounts(StoredData):
     """What the generator's clients counted of TLS over the whole trial, as RPC stackcost_get_tls
     has it (docs/rpc-extensions.md).
 

@@ -4,7 +4,7 @@ import copy
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar
 
-from stackcost.contracts.counts import Clock, StackCheck, StoredPart
+from stackcost.contracts.counts import Clock, StackCheck, StoredData
 from stackcost.contracts.load import Load, Stored
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.window import Window
@@ -14,7 +14,7 @@ Kind = TypeVar("Kind", bound=Load)
 
 
 @dataclass(slots=True)
-class Trial(StoredPart):
+class Trial(StoredData):
     """One load on one server with one setting, and the readings.
 
     `round`: of the run, from 1 on; 0 of trials before the first. `load`: its kind, what was asked
@@ -24,7 +24,7 @@ class Trial(StoredPart):
     edges were read.
     `before`: the state that the server was brought into before the trial; which figures tell it is
     up to the server, most have none. `suspended_s`: seconds in which the machine slept meanwhile.
-    `carrier`: of the server's connections. These two are None of a trial that was cut short.
+    `stack_check`: of the server's connections. These two are None of a trial that was cut short.
     `clocks`: those of other hosts that samples came from, by the name of the host; empty of a trial
     on one machine.
     `set_aside`: why it is kept and shown but in no figure, such as CUT_SHORT; empty for most.
@@ -41,7 +41,7 @@ class Trial(StoredPart):
     phases: dict[str, Window] = field(default_factory=dict)
     before: dict[str, float] = field(default_factory=dict)
     suspended_s: float | None = None
-    carrier: StackCheck | None = None
+    stack_check: StackCheck | None = None
     clocks: dict[str, Clock] = field(default_factory=dict)
     samples: list[Sample] = field(default_factory=list)
     set_aside: str = ""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from stackcost.contracts.addresses import (
-    BEHIND_DUT_ADDRESS,
+    BACKEND_ADDRESS,
     DUT_CLIENT_ADDRESS,
     DUT_SERVER_ADDRESS,
     LOAD_ADDRESS,
@@ -86,7 +86,7 @@ class Wiring:
         return tuple(end for link in self.links for end in link)
 
     @property
-    def loading(self) -> tuple[End, ...]:
+    def generator_ends(self) -> tuple[End, ...]:
         """The ends that the generator is attached to."""
         return tuple(end for end in self.ends if end not in self.tested)
 
@@ -119,7 +119,7 @@ class Wiring:
 
     def part(self, side: Side) -> tuple[End, ...]:
         """The ends of one side, in order."""
-        return self.tested if side == "server" else self.loading
+        return self.tested if side == "server" else self.generator_ends
 
     def over(self, versions: "Sequence[IpVersion]") -> "Wiring":
         """The same with ports of these IP versions, the clients' side first."""
@@ -183,7 +183,7 @@ THROUGH_ROUTER = Wiring(
     (_DUT_NEAR, _DUT_FAR),
     (
         Port(LOAD_INTERFACE, LOAD_ADDRESS, DUT_CLIENT_ADDRESS),
-        Port(SERVER_INTERFACE, BEHIND_DUT_ADDRESS, DUT_SERVER_ADDRESS),
+        Port(SERVER_INTERFACE, BACKEND_ADDRESS, DUT_SERVER_ADDRESS),
     ),
 )
 THROUGH_BRIDGE = Wiring(

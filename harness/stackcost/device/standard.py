@@ -16,8 +16,8 @@ from stackcost.contracts.load import CeilingKind
 from stackcost.device.feeder import run_events
 from stackcost.duts.base import Dut
 from stackcost.duts.tracking import TrackingDut
-from stackcost.experiment.load_file import load_experiment, on_bed
 from stackcost.experiment.matrix import variants
+from stackcost.experiment.read_file import on_bed, read_experiment
 from stackcost.experiment.schema import EXTERNAL, Experiment
 from stackcost.experiment.section import Section
 from stackcost.files import EXPERIMENTS
@@ -79,7 +79,7 @@ def experiment_of(
         raise StackcostError(
             f"there is no device {kind!r}", f"choose one of {known}, or your own Python file"
         )
-    pattern = load_experiment(pattern_file, quick)
+    pattern = read_experiment(pattern_file, quick)
     name, dut = server_name(entry), _settings(pattern.dut, entry, settings)
     behind = "" if dut.server == "engine" else f" to {dut.server}"
     beside = [] if entry == EXTERNAL else [FORWARDING]  # it is on no other bed
@@ -97,7 +97,7 @@ def experiment_of(
         raise StackcostError(
             f"{EXTERNAL} is known by the section dut.device of an experiment file", "--bed FILE"
         )
-    return made if bed is None else on_bed(made, load_experiment(bed))
+    return made if bed is None else on_bed(made, read_experiment(bed))
 
 
 def _settings(usual: DutSettings, entry: str, wanted: Mapping[str, Any]) -> DutSettings:

@@ -30,14 +30,14 @@ from stackcost.contracts.wiring import (
     THROUGH_ROUTER,
     Wiring,
 )
-from stackcost.duts.hop import HOPS
+from stackcost.duts.router_sides import ROUTER_SIDES
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.link import hardware_address
 from stackcost.host.namespace import execute
 from stackcost.host.steering import poll_threads
 from stackcost.systems.registry import server_class
 
-BEHIND = "nginx/kernel"  # the server behind a device
+BACKEND = "nginx/kernel"  # the server behind a device
 FORWARDING = {4: "net.ipv4.ip_forward", 6: "net.ipv6.conf.all.forwarding"}
 
 
@@ -46,24 +46,24 @@ class Dut(Server):
 
     `endpoint.namespace`: the device's. A kind overrides `ruleset`, or `configure` if it is not a
     router. `settings.dut`: its settings in the experiment. `ip_versions`: supported IP versions.
-    `behind_at`: where the server behind it listens; empty: at the address that clients connect to.
+    `backend_at`: where the server behind it listens; empty: at the address that clients connect to.
     """
 
     kernel_stack = False
     wiring: ClassVar[Wiring] = THROUGH_ROUTER
-    twin = "dut/wire"
+    reference = "dut/wire"
     passes_every_port = True
     takes_tls = True
     ip_versions: ClassVar[tuple[IpVersion, ...]] = (4, 6)
-    behind_at: ClassVar[str] = ""
+    backend_at: ClassVar[str] = ""
 
     def __init__(self, endpoint: Endpoint, settings: ServerSettings):
         self.endpoint = endpoint
         self.settings = settings
         self.ip_version = settings.dut.ip_version
         self.wired = self.wiring_for(settings)
-        self.behind = (
-            server_behind(endpoint, settings, self.behind_at) if self.wired.server else None
+        self.backend = (
+            make_backend(endpoint, settings, self.backend_at) if self.wired.server else None
         )
 
     @classmethod
@@ -74,12 +74,12 @@ class Dut(Server):
     @classmethod
     def lacks_version(cls, version: HttpVersion) -> str:
         """By the server behind it."""
-        return server_class(BEHIND).lacks_version(version)
+        return server_class(BACKEND).lacks_version(version)
 
     @classmethod
     def lacks_resumption(cls) -> str:
         """By the server behind it."""
-        return server_class(BEHIND).lacks_resumption()
+        return server_class(BACKEND).lacks_resumption()
 
     @classmethod
     def wiring_for(cls, settings: ServerSettings) -> Wiring:
@@ -104,22 +104,24 @@ class Dut(Server):
     def start(self) -> None:
         """Configure it, load its ruleset, check that it forwards, start the server behind it."""
         self.configure()
-        self.load_rules()
+        self.apply_rules()
         self.check_health()
-        self.start_behind()
+        self.start_backend()
 
-    def start_behind(self) -> None:
+    def start_backend(self) -> None:
         """Start the server behind it, if there is one; its errors are passed on."""
-        if self.behind:
-            self.behind.start()
+        if self.backend:
+            self.backend.start()
 
     def configure(self) -> None:
         """Set addresses, routes in both directions and forwarding in its own namespace.
 
         Neighbours are static, so that no ARP frames are counted.
         """
-        loading = self.endpoint.neighbours or tuple(map(hardware_address, self.wired.loading))
-        sides = zip(HOPS, loading, self.sides(self.ip_version), strict=True)
+        loading = self.endpoint.neighbours or tuple(
+            map(hardware_address, self.wired.generator_ends)
+        )
+        sides = zip(ROUTER_SIDES, loading, self.sides(self.ip_version), strict=True)
         for hop, beyond, version in sides:
             own, neighbour, network, bits = hop.addresses(version)
             if version == 6:
@@ -132,11 +134,11 @@ class Dut(Server):
             self.set_sysctl(FORWARDING[version], "1")
         self._route_to_gateways()
         if self.wired.server:
-            self._fix_neighbour_behind()
+            self._fix_neighbour_of_backend()
 
     def _route_to_gateways(self) -> None:
         """Reach the clients of the generators after the first one, whose neighbours are static."""
-        interface, version = HOPS[0].interface, self.sides(self.ip_version)[0]
+        interface, version = ROUTER_SIDES[0].interface, self.sides(self.ip_version)[0]
         for each in self.endpoint.gateways:
             via = each.address if version == 4 else ipv6_of(each.address)
             self.ip(
@@ -158,7 +160,7 @@ class Dut(Server):
         for name, value in quiet.items():
             self.set_sysctl(f"net.ipv6.conf.{interface}.{name}", str(value))
 
-    def _fix_neighbour_behind(self) -> None:
+    def _fix_neighbour_of_backend(self) -> None:
         """Also set the static neighbour in the kernel of the server behind it."""
         namespace, interface = self.wired.ends[-1]
         own = hardware_address(self.wired.tested[-1])
@@ -166,10 +168,10 @@ class Dut(Server):
         execute(namespace, ["ip", *line.split()])
 
     def ruleset(self) -> str:
-        """Its rules as `load_rules` takes them; empty for none."""
+        """Its rules as `apply_rules` takes them; empty for none."""
         return ""
 
-    def load_rules(self) -> None:
+    def apply_rules(self) -> None:
         """Load `ruleset` with nft, in place of what was there."""
         self.execute("nft", "-f", "-", stdin=f"flush ruleset\n{self.ruleset()}")
 
@@ -188,15 +190,15 @@ class Dut(Server):
 
     def response_length(self) -> int:
         """As probed from the server behind it; without one, as the experiment sets it."""
-        return self.behind.response_length() if self.behind else self.settings.response_bytes
+        return self.backend.response_length() if self.backend else self.settings.response_bytes
 
     def requests_served(self) -> int | None:
         """Counted by the server behind it; None without one."""
-        return self.behind.requests_served() if self.behind else None
+        return self.backend.requests_served() if self.backend else None
 
     def refusals(self) -> dict[str, int] | None:
         """Connections that the server behind it refused."""
-        return self.behind.refusals() if self.behind else {}
+        return self.backend.refusals() if self.backend else {}
 
     def processes(self) -> dict[str, int]:
         """The kernel threads that poll its interfaces; a router has no program."""
@@ -204,9 +206,9 @@ class Dut(Server):
 
     def depends_on(self) -> dict[str, int]:
         """The server behind it, and the threads that poll the server's interface."""
-        if self.behind is None:
+        if self.backend is None:
             return {}
-        return self.behind.processes() | _poll_roles([self.wired.ends[-1].interface])
+        return self.backend.processes() | _poll_roles([self.wired.ends[-1].interface])
 
     @property
     def interfaces(self) -> Sequence[str]:
@@ -225,13 +227,13 @@ class Dut(Server):
             "settings": self.settings.dut.model_dump(mode="json"),
             "ruleset": self.ruleset(),
             "routes": self.execute("ip", f"-{self.ip_version}", "route").splitlines(),
-            "behind": self.behind.describe() if self.behind else None,
+            "backend": self.backend.describe() if self.backend else None,
         }
 
     def stop(self) -> None:
         """Stop the server behind it; the device's configuration ends with its namespace."""
-        if self.behind:
-            self.behind.stop()
+        if self.backend:
+            self.backend.stop()
 
     def execute(self, *command: str, stdin: str = "") -> str:
         """Run a short command inside the device; returns what it printed."""
@@ -258,7 +260,7 @@ def _poll_roles(interfaces: Sequence[str]) -> dict[str, int]:
     return {f"{POLL_ROLE}-{number}": thread for number, thread in enumerate(threads)}
 
 
-def server_behind(endpoint: Endpoint, settings: ServerSettings, address: str = "") -> Server:
+def make_backend(endpoint: Endpoint, settings: ServerSettings, address: str = "") -> Server:
     """nginx on the bed's cores for it, at `address` or else at the device's service address."""
     host = endpoint.upstream
     assert host is not None  # every test bed has one
@@ -268,9 +270,9 @@ def server_behind(endpoint: Endpoint, settings: ServerSettings, address: str = "
         interface=host.interface,
         address=address or endpoint.address,
         cpus=host.cpus,
-        folder=endpoint.folder / "behind",
+        folder=endpoint.folder / "backend",
         upstream=None,
     )
     program = settings.program.model_copy(update={"workers": None})
     on_kernel = replace(behind, stack=Kernel(behind.placement()))
-    return server_class(BEHIND).make(on_kernel, replace(settings, program=program))
+    return server_class(BACKEND).make(on_kernel, replace(settings, program=program))

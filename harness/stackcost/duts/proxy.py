@@ -10,17 +10,17 @@ from typing import Any, ClassVar
 
 import psutil
 
-from stackcost.contracts.addresses import BEHIND_DUT_ADDRESS
+from stackcost.contracts.addresses import BACKEND_ADDRESS
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import ServerSettings
 from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, Wiring
-from stackcost.duts.base import Dut, server_behind
+from stackcost.duts.base import Dut, make_backend
 from stackcost.host.namespace import spawner
 from stackcost.host.program import Program
 from stackcost.servers.probe import Response, ask, ensure_port_free, fit_body, healthy, is_up
 
-STOP_PATIENCE_S = 5.0
+STOP_TIMEOUT_S = 5.0
 # A connection that a proxy has closed keeps its local port for 60 s in TIME_WAIT, and there is one
 # address to connect from. With the kernel's defaults the ports would be used up at about 470
 # connections per second (ip(7), ip_local_port_range; Documentation/networking/ip-sysctl.rst).
@@ -37,7 +37,7 @@ class Proxy(Dut):
     passes_every_port = False
     takes_tls = False
     passes_frames = False
-    behind_at: ClassVar[str] = BEHIND_DUT_ADDRESS
+    backend_at: ClassVar[str] = BACKEND_ADDRESS
 
     def __init__(self, endpoint: Endpoint, settings: ServerSettings):
         super().__init__(endpoint, settings)
@@ -134,15 +134,15 @@ class Proxy(Dut):
 
     def stop(self) -> None:
         """End it, then the server behind it."""
-        self._program.end(STOP_PATIENCE_S)
+        self._program.end(STOP_TIMEOUT_S)
         super().stop()
 
-    def _serve(self, behind_bytes: int) -> int:
+    def _serve(self, backend_bytes: int) -> int:
         """Start both with a response of so many bytes from the server; returns the clients'."""
         self.stop()
-        settings = replace(self.settings, response_bytes=behind_bytes)
-        self.behind = server_behind(self.endpoint, settings, self.behind_at)
-        self.behind.start()
+        settings = replace(self.settings, response_bytes=backend_bytes)
+        self.backend = make_backend(self.endpoint, settings, self.backend_at)
+        self.backend.start()
         self._begin()
         return self.response_length()
 

@@ -50,7 +50,7 @@ class SshHost(Section):
         return path and (folder / path.expanduser()).resolve()
 
 
-class GeneratorPart(Section):
+class GeneratorSection(Section):
     """One of several generators that load the server together."""
 
     share: float = Field(
@@ -77,7 +77,7 @@ class ServerSide(Section):
     )
 
 
-class LoadSide(GeneratorPart):
+class GeneratorSide(GeneratorSection):
     """Where a generator is."""
 
     host: HostName | None = Field(
@@ -104,13 +104,15 @@ class Bed(Section):
         description="the side of the system under test; only dut/external, which has none, is "
         "without it",
     )
-    load: LoadSide | Annotated[list[LoadSide], Field(min_length=1, max_length=MOST)] = Field(
-        description="the side of the generator; a list for several generators, which a switch "
-        "joins to the server"
+    load: GeneratorSide | Annotated[list[GeneratorSide], Field(min_length=1, max_length=MOST)] = (
+        Field(
+            description="the side of the generator; a list for several generators, which a switch "
+            "joins to the server"
+        )
     )
 
     @property
-    def loads(self) -> list[LoadSide]:
+    def loads(self) -> list[GeneratorSide]:
         """The generators."""
         return self.load if isinstance(self.load, list) else [self.load]
 

@@ -9,7 +9,7 @@ from stackcost.clients import program as client_program
 from stackcost.contracts.http import HttpVersion
 from stackcost.contracts.stack import KERNEL
 from stackcost.experiment.section import Rate, Seconds, Section, StackName
-from stackcost.host.patience import patient
+from stackcost.host.timeouts import scaled_timeout
 
 # The clients run for this long after the sustain window: reading the counters at its end takes some
 # tens of milliseconds, and longer on a busy machine.
@@ -160,9 +160,9 @@ class HttpLoad(Section):
     def clients_run_s(self, sustain_s: float) -> int:
         """How long clients run around a sustain window: programs take whole seconds only.
 
-        A slow host needs longer to read everything before they end (`patience`).
+        A slow host needs longer to read everything before they end (`timeout_factor`).
         """
-        return math.ceil(self.warm_up_s + sustain_s + patient(OVERHANG_S))
+        return math.ceil(self.warm_up_s + sustain_s + scaled_timeout(OVERHANG_S))
 
     def test(self, name: str) -> HttpTest:
         """The test of this name."""

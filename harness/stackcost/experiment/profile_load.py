@@ -13,7 +13,7 @@ from stackcost.experiment.section import Rate, Seconds, Section
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 
-class LoadPart(Section):
+class LoadSection(Section):
     """Connections per second. Every load is offered once per server in every round.
 
     The loads are either rates (`offered_cps`) or shares of the slowest system's ceiling
@@ -44,7 +44,7 @@ class LoadPart(Section):
     settings: dict[str, float] = Field(default={}, description="settings of that kind of load")
 
     @model_validator(mode="after")
-    def _has_some(self) -> "LoadPart":
+    def _has_some(self) -> "LoadSection":
         if self.offered_cps and self.offered_shares:
             raise ValueError("it has both offered_cps and offered_shares; set one of them to []")
         if self.settings and not self.offered_by:
@@ -58,7 +58,7 @@ class LoadPart(Section):
         return [float(f"{share * ceiling:.2g}") for share in self.offered_shares]
 
 
-class MemoryPart(Section):
+class MemorySection(Section):
     """Open connections. Memory is read at each number of flows; the slope is the cost of a flow."""
 
     profile: Path = Field(
@@ -98,5 +98,5 @@ class MemoryPart(Section):
 
 
 NO_PROFILE = Path()
-NO_LOAD = LoadPart(profile=NO_PROFILE, warm_up_s=1, sustain_s=1, drain_s=1)
-NO_MEMORY = MemoryPart(profile=NO_PROFILE, open_flows=[], open_cps=1, settle_s=1, read_s=1)
+NO_LOAD = LoadSection(profile=NO_PROFILE, warm_up_s=1, sustain_s=1, drain_s=1)
+NO_MEMORY = MemorySection(profile=NO_PROFILE, open_flows=[], open_cps=1, settle_s=1, read_s=1)

@@ -24,9 +24,9 @@ from stackcost.contracts.system_names import (
 )
 from stackcost.contracts.tls import TlsSettings
 from stackcost.experiment.entries import Once, OwnFile, ServerName, TierName
-from stackcost.experiment.hosts import MOST, Bed, GeneratorPart, HostName, SshHost
+from stackcost.experiment.hosts import MOST, Bed, GeneratorSection, HostName, SshHost
 from stackcost.experiment.http_schema import HttpLoad
-from stackcost.experiment.profile_load import NO_LOAD, NO_MEMORY, LoadPart, MemoryPart
+from stackcost.experiment.profile_load import NO_LOAD, NO_MEMORY, LoadSection, MemorySection
 from stackcost.experiment.section import Core, Section, StackName
 from stackcost.experiment.shares import resolve_auto
 from stackcost.stacks import on_stack
@@ -209,7 +209,7 @@ class Experiment(Section):
         description="system whose cost is the denominator of each factor; required as baseline is",
     )
     rounds: int = Field(ge=1, le=100, description="number of turns of each system")
-    patience: float = Field(
+    timeout_factor: float = Field(
         default=1,
         ge=1,
         le=100,
@@ -223,7 +223,7 @@ class Experiment(Section):
         default=None,
         description="hosts and interfaces of the test bed; default: a veth pair on this machine",
     )
-    generators: Annotated[list[GeneratorPart], Field(max_length=MOST)] = Field(
+    generators: Annotated[list[GeneratorSection], Field(max_length=MOST)] = Field(
         default=[],
         description="several generators on this machine that load the server together; default: "
         "one. On other hosts they are those of bed.load",
@@ -242,8 +242,8 @@ class Experiment(Section):
         description="the network between the clients and the server, each way, the same for every "
         "system; the generator imitates it at the clients' port; default: the bed's link alone",
     )
-    load: LoadPart = Field(default=NO_LOAD, description="connections per second, for CPU costs")
-    memory: MemoryPart = Field(default=NO_MEMORY, description="open flows, for memory costs")
+    load: LoadSection = Field(default=NO_LOAD, description="connections per second, for CPU costs")
+    memory: MemorySection = Field(default=NO_MEMORY, description="open flows, for memory costs")
     http: HttpLoad | None = Field(
         default=None, description="load by wrk, ab or h2load; replaces load and memory"
     )

@@ -38,7 +38,7 @@ COSTS = {
     "part": Column(
         "",
         '"time": time of the server\'s cores by kind; the sum is the cost. "softirq" and '
-        '"thread" explain that sum by vector and by thread and are not added to it. "behind": time '
+        '"thread" explain that sum by vector and thread, and are not added to it. "backend": time '
         "of the processes and poll threads of the server behind a device, which is in the device's "
         "sum if they share its cores (dut.server_on: device). "
         '"beside '
@@ -140,15 +140,15 @@ TRIALS = {
     "undisturbed_s": Column(
         "s", "seconds of the sustain window in which nothing slowed the server's cores"
     ),
-    "load_ns": Column("ns", "duration of a load from memory that the host's cores share"),
-    "call_ns": Column("ns", "duration of two known system calls on the server's cores"),
+    "memory_read_ns": Column("ns", "time of one read from memory that the host's cores share"),
+    "system_call_ns": Column("ns", "duration of two known system calls on the server's cores"),
     "warm_up_s": Column("s", "time from the start of the load until its rate was steady"),
     "variation": Column(
         "1", "standard deviation of that rate in the window, as a share of its mean"
     ),
     "drift": Column("1", "growth of the rate over the window, as a share of its mean"),
     "correlation": Column("1", "Pearson's correlation of the running count with time; 1: steady"),
-    "flags": Column("", 'reasons to doubt the trial, separated by "; "; empty: none'),
+    "flags": Column("", 'why the trial is flagged, separated by "; "; empty: none'),
     "set_aside": Column("", "why no figure uses the trial; empty if figures use it"),
 }
 LATENCY_OVER_TIME = {
@@ -235,11 +235,13 @@ CHECKS = {
 FACTORS = {
     "run": _RUN,
     "factor": Column("", '"cpu" or "memory"'),
-    "above": Column("", "system whose cost is the numerator"),
-    "below": Column("", "system whose cost is the denominator"),
+    "baseline": Column("", "system whose cost is the numerator"),
+    "against": Column("", "system whose cost is the denominator"),
     "at": Column("", "the load; for memory the numbers of flows"),
-    "above_cost": Column("us or B", "median cost on `above`: us per connection, or B per flow"),
-    "below_cost": Column("us or B", "median cost on `below`: us per connection, or B per flow"),
+    "baseline_cost": Column(
+        "us or B", "median cost on `baseline`: us per connection, or B per flow"
+    ),
+    "against_cost": Column("us or B", "median cost on `against`: us per connection, or B per flow"),
     "round": _ROUND,
     "ratio": Column("1", "ratio of this round; unknown if rounds were not paired"),
     "median": Column("1", "ratio of all rounds"),

@@ -7,7 +7,7 @@ from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Level, Memory, ServerResult, Summary, TrialRow
-from stackcost.analysis.why.division import division, why_none
+from stackcost.analysis.why.attribution import attribution, why_none
 from stackcost.contracts.trial import Trial
 
 Row = dict[str, Any]
@@ -16,8 +16,8 @@ PARTS = {
     "time": "server_cpu",
     "softirq": "softirq",
     "thread": "threads",
-    "behind": "behind_cpu",
-    "beside polling": "beside_polling",
+    "backend": "backend_cpu",
+    "peer kernel": "peer_kernel_cpu",
     "idle task": "idle_task",
     "generator": "generator_cpu",
 }
@@ -51,7 +51,7 @@ def why(run: str, system: str, seen: Readings, cpus: tuple[int, ...]) -> Iterato
         "test": seen.trial.traffic.test,
         "offered_cps": seen.trial.offered_cps,
     }
-    found, reason = division(seen, cpus), why_none(seen, cpus)
+    found, reason = attribution(seen, cpus), why_none(seen, cpus)
     if reason or not found:
         yield {**head, "reason": reason}
         return
@@ -171,7 +171,7 @@ def _slope(each: Value) -> Row:
 
 
 def rounds(spread: Spread) -> Iterator[Value]:
-    """Summaries of before rounds were written down have the values in their order."""
+    """Older summaries, without rounds, have the values in their order."""
     if not spread.values:
         yield Value(None, None, spread.reason)
     rounds = spread.rounds or range(1, len(spread.values) + 1)
@@ -195,8 +195,8 @@ def _trial(run: str, row: TrialRow) -> Row:
         "us": row.server_cpu_total,
         "whole_us": row.whole_cpu_total,
         "undisturbed_s": row.undisturbed,
-        "load_ns": row.load_time,
-        "call_ns": row.call_time,
+        "memory_read_ns": row.memory_read_time,
+        "system_call_ns": row.system_call_time,
         "warm_up_s": row.warm_up_s,
         "variation": row.variation,
         "drift": row.drift,

@@ -14,7 +14,7 @@ from stackcost.gate.trial import GateTrial
 from stackcost.host.files import write_whole
 from stackcost.store.manifest import utc_now
 
-FORMAT: Literal["stackcost-baseline/4"] = "stackcost-baseline/4"
+FORMAT: Literal["stackcost-baseline/5"] = "stackcost-baseline/5"
 
 
 class Baseline(BaseModel):
@@ -26,7 +26,7 @@ class Baseline(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    format: Literal["stackcost-baseline/4"] = FORMAT
+    format: Literal["stackcost-baseline/5"] = FORMAT
     experiment: str
     system: str
     figure: Figure = WHOLE_CORES

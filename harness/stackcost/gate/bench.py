@@ -14,7 +14,7 @@ from stackcost.campaign.campaign import Campaign
 from stackcost.campaign.identity import profile_hashes
 from stackcost.campaign.record import new_campaign
 from stackcost.campaign.turn import (
-    Opens,
+    OpenSession,
     PlannedTrial,
     PlannedTrials,
     Purpose,
@@ -109,7 +109,7 @@ class LocalBench:
         self,
         target: Variant,
         campaign: Campaign,
-        open_session: Opens[ProfileSession] = open_profile_session,
+        open_session: OpenSession[ProfileSession] = open_profile_session,
     ):
         self._target = target
         self._campaign = campaign

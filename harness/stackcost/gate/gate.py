@@ -30,7 +30,7 @@ from stackcost.gate.words import TRIAL, baseline_sentence, explain, sentence
 from stackcost.report.words import count
 
 GateOutcome = Literal["holds", "below", "cannot tell", "no baseline", "baseline written"]
-LOCK_PATIENCE_S = 3600.0  # tests in other processes may have to measure first
+LOCK_TIMEOUT_S = 3600.0  # tests in other processes may have to measure first
 OVERLOAD = 1.3  # offered load / the wanted rate for whole cores
 
 
@@ -223,7 +223,7 @@ class Gate:
             lock.__enter__()
         except LockedError as busy:
             self.say(f"{self.target.name}: waiting for at most an hour: {busy.what}")
-            lock = RunLock(LOCK_PATIENCE_S)
+            lock = RunLock(LOCK_TIMEOUT_S)
             lock.__enter__()
         with ExitStack() as held:
             held.push(lock)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from stackcost.analysis.between import Between, of_history
+from stackcost.analysis.between_runs import BetweenRuns, of_history
 from stackcost.analysis.trend import Measurement, Subject, Trend, trends
 from stackcost.contracts.errors import StackcostError
 from stackcost.gate.figure import UNIT, WHOLE_CORES, Figure
@@ -53,7 +53,7 @@ class Entry(BaseModel):
 
 def between(
     history: Sequence[Entry], system: str, experiment: str, figure: Figure, machine: str
-) -> Between:
+) -> BetweenRuns:
     """How much the measurements of a system's figure on a machine differ."""
     wanted = system, experiment, figure, machine
     return of_history(

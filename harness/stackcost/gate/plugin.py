@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from stackcost.gate.told import ERROR, IS_GATE, PROPERTY, UNDECIDED, Told
+from stackcost.gate.pytest_summary import ERROR, IS_GATE, PROPERTY, UNDECIDED, PytestSummary
 
 if TYPE_CHECKING:
     from stackcost.gate.figure import Figure
@@ -50,7 +50,9 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", f"{MARKER}: the test measures on the test bed (it uses {FIXTURE})"
     )
     if not hasattr(config, "workerinput"):  # the reports of xdist's workers come here
-        config.pluginmanager.register(Told(strict=bool(config.getoption("--stackcost-strict"))))
+        config.pluginmanager.register(
+            PytestSummary(strict=bool(config.getoption("--stackcost-strict")))
+        )
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -55,7 +55,7 @@ class SearchBench(LocalBench):
             searched = yield from search_steps(session, key, SEARCH)
             found = searched.outcome.bounds[GOAL]
             if searched.stopped:
-                raise StackcostError("the system stopped passing connections amid the search")
+                raise StackcostError("the system stopped passing connections during the search")
             if found.throughput is None:
                 raise StackcostError("no load was held with at most 0.5 % lost")
             return GateTrial.of_search(found.throughput, "" if found.interval else UNSURE)

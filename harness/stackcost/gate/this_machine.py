@@ -7,8 +7,8 @@ from typing import Any
 
 from stackcost.collect.machine import describe_machine
 from stackcost.contracts.errors import StackcostError
-from stackcost.experiment.load_file import load_experiment
 from stackcost.experiment.matrix import Variant, variants
+from stackcost.experiment.read_file import read_experiment
 from stackcost.gate.bench import Bench, LocalBench, open_bench
 from stackcost.gate.figure import CEILING, Figure
 from stackcost.gate.search_bench import SearchBench, plan_of
@@ -16,7 +16,7 @@ from stackcost.gate.search_bench import SearchBench, plan_of
 
 def target_of(path: Path, system: str = "") -> Variant:
     """The system with this name, or the only system; otherwise StackcostError with all names."""
-    found = variants(load_experiment(path))
+    found = variants(read_experiment(path))
     names = ", ".join(each.name for each in found)
     wanted = [each for each in found if system in ("", each.name)]
     if len(wanted) != 1:

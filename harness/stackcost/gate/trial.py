@@ -14,7 +14,7 @@ from stackcost.analysis.core_time import Cost
 from stackcost.analysis.figures.gate import whole_cores_rate
 from stackcost.analysis.flows import completed_rate, kept_up
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.slowed import call_seconds, least_seconds, load_seconds
+from stackcost.analysis.slowed import least_seconds, memory_read_seconds, system_call_seconds
 from stackcost.analysis.thresholds import (
     GATE_FOREIGN_LIMIT,
     GATE_FULL_IDLE,
@@ -31,15 +31,15 @@ DIGITS = 6  # significant ones, in a file that people read
 class UncorrectedTrial(BaseModel):
     """Figures of a whole trial, not corrected for other load on the host.
 
-    `cps`: connections/s for whole cores. `load_ns`: duration of a load from shared memory.
-    `call_ns`: duration of a pair of known system calls.
+    `cps`: connections/s for whole cores. `memory_read_ns`: time of one read from shared memory.
+    `system_call_ns`: duration of a pair of known system calls.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     cps: float
-    load_ns: float | None
-    call_ns: float
+    memory_read_ns: float | None
+    system_call_ns: float
 
 
 class GateTrial(BaseModel):
@@ -51,8 +51,9 @@ class GateTrial(BaseModel):
     without such slowing; if there are any, the share, `cpu` and `slowed` are from these seconds.
     `full_speed_us`: shortest duration of a known piece of work on this test bed. `foreign`: share
     of the cores (0 to 1) that other programs used. `idle`: idle share of the server's cores.
-    `load_ns`: duration of a load from shared memory. None: not read. `whole`: None in older trials,
-    which did not store it, and of searches. `unsure`: why a search for the ceiling tells nothing.
+    `memory_read_ns`: time of one read from shared memory. None: not read. `whole`: None in older
+    trials, which did not store it, and of searches. `unsure`: why a search for the ceiling tells
+    nothing.
 
     A search is one trial: its rates are the ceiling, and it has no CPU time.
     """
@@ -68,7 +69,7 @@ class GateTrial(BaseModel):
     idle: float | None = None
     slowed: float | None = None
     counted_s: float | None = None
-    load_ns: float | None = None
+    memory_read_ns: float | None = None
     full_speed_us: float | None = None
     whole: UncorrectedTrial | None = None
     unsure: str = ""
@@ -106,7 +107,7 @@ def gate_trial(seen: Readings, cpus: Collection[int]) -> GateTrial | None:
         return None
     foreign, slowed = _taken_share(seen, cpus), slowed_by(seen, cpus)
     cost, counted = cpu.server_cost(seen, cpus), undisturbed(seen, cpus)
-    load_s = counted.load_s if counted and counted.enough else None
+    memory_read_s = counted.memory_read_s if counted and counted.enough else None
     full_us = [(least_seconds(seen, each) or 0.0) * cpu.MICROSECONDS for each in cpus]
     return GateTrial(
         cps=_short(whole_cores_rate(seen, cost, cpus) or rate),
@@ -118,19 +119,21 @@ def gate_trial(seen: Readings, cpus: Collection[int]) -> GateTrial | None:
         idle=_idle_share(seen, cpus),
         slowed=None if slowed is None else _short(slowed),
         counted_s=_short(counted.seconds) if counted else None,
-        load_ns=_short(load_s * NANOSECONDS) if load_s else None,
+        memory_read_ns=_short(memory_read_s * NANOSECONDS) if memory_read_s else None,
         full_speed_us=_short(max(full_us)) if all(full_us) else None,
         whole=_whole(seen, cpus, rate),
     )
 
 
 def _whole(seen: Readings, cpus: Collection[int], rate: float) -> UncorrectedTrial | None:
-    load_s, call_s = load_seconds(seen), call_seconds(seen)
+    memory_read_s, call_s = memory_read_seconds(seen), system_call_seconds(seen)
     if not call_s:
         return None
-    load_ns = _short(load_s * NANOSECONDS) if load_s else None
+    memory_read_ns = _short(memory_read_s * NANOSECONDS) if memory_read_s else None
     cps = whole_cores_rate(seen, cpu.uncorrected_cost(seen, cpus), cpus) or rate
-    return UncorrectedTrial(cps=_short(cps), load_ns=load_ns, call_ns=_short(call_s * NANOSECONDS))
+    return UncorrectedTrial(
+        cps=_short(cps), memory_read_ns=memory_read_ns, system_call_ns=_short(call_s * NANOSECONDS)
+    )
 
 
 def comparable(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> list[GateTrial]:

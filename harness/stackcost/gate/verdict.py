@@ -6,7 +6,8 @@ it fails. Against a number each trial is paired with that number. Trials that ar
 test; if too many are, it cannot tell.
 
 Two measurements of the same server differ by more than their trials tell
-(`stackcost.analysis.between`), so a rate is only below its limit if it is so by more than that.
+(`stackcost.analysis.between_runs`), so a rate is only below its limit if it is so by more than
+that.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from stackcost.analysis.between import ASSUMED, Between
+from stackcost.analysis.between_runs import ASSUMED, BetweenRuns
 from stackcost.analysis.comparison import Comparison, Design, compare
 from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, spread
@@ -56,7 +57,7 @@ def against_baseline(
     now: Sequence[GateTrial],
     tolerance: float,
     rate: float,
-    between: Between = ASSUMED,
+    between: BetweenRuns = ASSUMED,
 ) -> Verdict:
     """Whether `now` is not below the baseline less `tolerance` (0.03 is 3 %)."""
     floor = 1 - tolerance

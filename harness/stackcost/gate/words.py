@@ -98,7 +98,10 @@ def host_lines(before: Sequence[GateTrial], now: Sequence[GateTrial]) -> list[st
     The server itself may slow what is timed, so the times do not tell whose fault it is.
     """
     found = []
-    for name, read in {"A load from memory": _load_ns, "A system call": _call_ns}.items():
+    for name, read in {
+        "A read from memory": _memory_read_ns,
+        "A system call": _system_call_ns,
+    }.items():
         sides = [[value for each in side if (value := read(each))] for side in (before, now)]
         if all(sides):
             slower = median(sides[1]) / median(sides[0]) - 1
@@ -106,12 +109,12 @@ def host_lines(before: Sequence[GateTrial], now: Sequence[GateTrial]) -> list[st
     return found
 
 
-def _load_ns(trial: GateTrial) -> float | None:
-    return trial.load_ns
+def _memory_read_ns(trial: GateTrial) -> float | None:
+    return trial.memory_read_ns
 
 
-def _call_ns(trial: GateTrial) -> float | None:
-    return trial.whole.call_ns if trial.whole else None
+def _system_call_ns(trial: GateTrial) -> float | None:
+    return trial.whole.system_call_ns if trial.whole else None
 
 
 def distributions(figure: Figure, wanted: Spread, seen: Spread, floor: float) -> list[str]:

@@ -29,7 +29,7 @@ from stackcost.host.state import StateFile, state_folder
 from stackcost.host.undo import UndoStep, undo
 
 ADDRESS = "127.0.0.1"
-PATIENCE = 5  # factor that an emulated host needs
+TIMEOUT_FACTOR = 5  # factor that an emulated host needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Guest:
             ]
             lines += [f"# {_words(at, nic)}" for at, nic in nics]
         if self.emulated:
-            lines += [f"patience: {PATIENCE} # it is emulated: {self.emulated}"]
+            lines += [f"timeout_factor: {TIMEOUT_FACTOR} # it is emulated: {self.emulated}"]
         lines += [f"# to log in: {shlex.join(self.ssh())}"]
         return "\n".join(lines)
 

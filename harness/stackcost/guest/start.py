@@ -27,7 +27,7 @@ from stackcost.guest.running import (
     record,
     stop,
 )
-from stackcost.guest.suite import copy_suite, doubt_of_engine
+from stackcost.guest.suite import copy_suite, engine_warning
 from stackcost.host.debian import install_command
 from stackcost.host.namespace import find_program
 from stackcost.host.waiting import wait_until
@@ -65,8 +65,8 @@ def start(name: str, machine: Machine, images: Path, say: Callable[[str], None])
         guest = _boot(guest, say)
         say("copying the suite into it")
         copy_suite(guest.ssh())
-        if guest.emulated and (doubt := doubt_of_engine()):
-            say(doubt)
+        if guest.emulated and (warning := engine_warning()):
+            say(warning)
         guest = replace(guest, starter=0)
         record(guest)
     except BaseException:

@@ -21,7 +21,7 @@ NOT_PORTABLE = (
 )
 
 
-def doubt_of_engine() -> str:
+def engine_warning() -> str:
     """Why the engine may not run in an emulated guest; empty if it does."""
     return "" if PACKED.is_dir() or PORTABLE.exists() else NOT_PORTABLE
 

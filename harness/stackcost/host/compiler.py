@@ -10,15 +10,15 @@ from pathlib import Path
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.debian import FILES, install_command
 from stackcost.host.namespace import find_program
-from stackcost.host.patience import patient
+from stackcost.host.timeouts import scaled_timeout
 
-COMPILE_PATIENCE_S = 60
+COMPILE_TIMEOUT_S = 60
 
 
 def compile_program(source: Path, program: Path) -> None:
     """Make a program of one C file; StackcostError when the compiler refuses it."""
     command = [find_program("cc"), "-O2", "-o", str(program), str(source)]
-    limit = patient(COMPILE_PATIENCE_S)
+    limit = scaled_timeout(COMPILE_TIMEOUT_S)
     made = subprocess.run(command, capture_output=True, text=True, timeout=limit)
     if made.returncode != 0:
         raise StackcostError(f"cc cannot compile {source.name}: {_first_error(made.stderr)}")

@@ -17,12 +17,12 @@ import psutil
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.debian import PROGRAMS, install_command
-from stackcost.host.patience import on_a_slow_host, patient
+from stackcost.host.timeouts import on_a_slow_host, scaled_timeout
 from stackcost.host.waiting import wait_until
 
 OWN = ""  # in place of a namespace's name: that of this process
 NAMESPACE_FOLDER = Path("/run/netns")
-END_PATIENCE_S = 3.0
+END_TIMEOUT_S = 3.0
 EXECUTE_LIMIT_S = 30.0
 
 
@@ -59,7 +59,7 @@ def execute(namespace: str, command: Sequence[str], stdin: str = "") -> str:
 
     StackcostError with the command's own words when it fails, or when it does not end in time.
     """
-    program, limit = find_program(command[0]), patient(EXECUTE_LIMIT_S)
+    program, limit = find_program(command[0]), scaled_timeout(EXECUTE_LIMIT_S)
     told = f"`{' '.join(command)}`" + ("" if namespace == OWN else f" in {namespace}")
     try:
         done = subprocess.run(
@@ -96,17 +96,17 @@ def processes_inside(namespace: str) -> list[psutil.Process]:
 def end_processes(processes: Sequence[psutil.Process]) -> None:
     """Terminate each process, and kill it after some seconds; returns when all have ended."""
     _signal(processes, signal.SIGTERM)
-    _, alive = psutil.wait_procs(processes, timeout=END_PATIENCE_S)
+    _, alive = psutil.wait_procs(processes, timeout=END_TIMEOUT_S)
     _signal(alive, signal.SIGKILL)
-    psutil.wait_procs(alive, timeout=END_PATIENCE_S)
+    psutil.wait_procs(alive, timeout=END_TIMEOUT_S)
 
 
-def end_group(process: subprocess.Popen[Any], patience: float = END_PATIENCE_S) -> None:
+def end_group(process: subprocess.Popen[Any], timeout_s: float = END_TIMEOUT_S) -> None:
     """End a program started by `run` with all its children; it may have ended by itself.
 
     A child that outlived its parent is ended as well: the group has the parent's number.
     """
-    for number, wait in ((signal.SIGTERM, patience), (signal.SIGKILL, END_PATIENCE_S)):
+    for number, wait in ((signal.SIGTERM, timeout_s), (signal.SIGKILL, END_TIMEOUT_S)):
         if _signal_group(process, number) and wait_until(
             lambda: not _signal_group(process, 0), wait
         ):

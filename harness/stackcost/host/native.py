@@ -17,10 +17,10 @@ from pathlib import Path
 import psutil
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.host.patience import patient
+from stackcost.host.timeouts import scaled_timeout
 
 PROGRAMS = Path("/var/cache/stackcost/programs")
-BUILD_PATIENCE_S = 1800
+BUILD_TIMEOUT_S = 1800
 SOURCES = (".rs", ".toml", ".lock", ".go", ".mod", ".sum")
 UNFINISHED = ".unfinished-"  # and the process that builds there
 WORDS = 60  # of the end of what a build printed, in an error
@@ -175,7 +175,7 @@ def _build(command: list[str], folder: Path, more: Mapping[str, str], name: str)
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            timeout=patient(BUILD_PATIENCE_S),
+            timeout=scaled_timeout(BUILD_TIMEOUT_S),
         )
     except subprocess.TimeoutExpired as error:
         raise StackcostError(f"{name} was not built in {error.timeout:g} s") from error
@@ -188,7 +188,9 @@ def _said(command: list[str]) -> str:
     """What a short command prints; empty if it cannot be run."""
     try:
         # From a folder without go.mod: there Go would look for the release that it names.
-        done = subprocess.run(command, capture_output=True, text=True, cwd="/", timeout=patient(10))
+        done = subprocess.run(
+            command, capture_output=True, text=True, cwd="/", timeout=scaled_timeout(10)
+        )
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.host.namespace import END_PATIENCE_S, end_group
-from stackcost.host.patience import on_a_slow_host, patient
+from stackcost.host.namespace import END_TIMEOUT_S, end_group
+from stackcost.host.timeouts import on_a_slow_host, scaled_timeout
 from stackcost.host.waiting import wait_until
 
 START_LIMIT_S = 10.0
@@ -57,7 +57,7 @@ class Program:
             up = not ended and answers()
             return up or ended
 
-        wait_until(settled, patient(limit_s))
+        wait_until(settled, scaled_timeout(limit_s))
         return up
 
     def start_error(self) -> StackcostError:
@@ -75,8 +75,8 @@ class Program:
         """Its output so far."""
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
-    def end(self, patience_s: float = END_PATIENCE_S) -> None:
+    def end(self, timeout_s: float = END_TIMEOUT_S) -> None:
         """End it with all its children; may be called at any time, more than once."""
         if self._process is not None:
-            end_group(self._process, patience_s)
+            end_group(self._process, timeout_s)
             self._process = None

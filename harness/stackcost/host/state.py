@@ -52,7 +52,7 @@ class StateFile(Generic[Content]):
             return self._empty
 
     def write(self, value: Content) -> None:
-        """Write or replace it; a kill amid that does not cost the old values."""
+        """Write or replace it; a kill in between does not lose the old values."""
         if value:
             write_whole(self._path(), self._kind.dump_json(value))
         else:

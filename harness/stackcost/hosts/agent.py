@@ -23,11 +23,11 @@ from stackcost.collect.machine import describe_machine
 from stackcost.contracts.addresses import IpVersion
 from stackcost.contracts.tuning import Tier
 from stackcost.experiment.matrix import lacks
+from stackcost.generators.local import RunningGenerator, local_generator
+from stackcost.generators.plan import GeneratorPlan
 from stackcost.hosts.examine import examine
 from stackcost.hosts.host_sampler import HostSampler
 from stackcost.hosts.version import suite_version
-from stackcost.loading.local import RunningGenerator, local_generator
-from stackcost.loading.plan import GeneratorPlan
 from stackcost.remote.answering import Replies, serve
 from stackcost.remote.proxy import called
 from stackcost.remote.types import decode_arguments

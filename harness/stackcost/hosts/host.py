@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar, cast
 from typing_extensions import override
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.host.patience import on_a_slow_host, patient
+from stackcost.host.timeouts import on_a_slow_host, scaled_timeout
 from stackcost.hosts.version import suite_version
 from stackcost.remote.connection import Channel, Connection
 from stackcost.remote.proxy import CALL_LIMIT_S, Call, Proxy, how_of
@@ -77,10 +77,10 @@ class Host:
     def _within(self, answer: "Future[Any]", what: str, limit_s: float) -> Any:
         try:
             with self._named():
-                return answer.result(patient(limit_s))
+                return answer.result(scaled_timeout(limit_s))
         except TimeoutError:
             raise StackcostError(
-                f"host {self.name}: {what} did not end in {patient(limit_s):g} s",
+                f"host {self.name}: {what} did not end in {scaled_timeout(limit_s):g} s",
                 on_a_slow_host(),
             ) from None
 

@@ -47,9 +47,9 @@ class HostSampler:
         """Also read these collectors at this interval."""
         self._begun.read_often(names, interval_s)
 
-    def divide(self, on: bool) -> None:
+    def trace_system_calls(self, on: bool) -> None:
         """Begin or end what the collectors read for a part of a trial only."""
-        self._begun.divide(on)
+        self._begun.trace_system_calls(on)
 
     def follow(self, on: bool) -> None:
         """Begin or end what is read only while flows are opened and held."""

@@ -10,7 +10,7 @@ import asyncssh
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.hosts import SshHost
-from stackcost.host.patience import patient
+from stackcost.host.timeouts import scaled_timeout
 from stackcost.hosts.ssh import connect
 
 LIMIT_S = 900.0  # pip may have to fetch all packages
@@ -58,7 +58,7 @@ def prepare(name: str, host: SshHost, wheel: Path, say: Callable[[str], None]) -
 async def _run(
     name: str, host: SshHost, command: Sequence[str], given: bytes = b""
 ) -> "asyncssh.SSHCompletedProcess":
-    limit = patient(LIMIT_S)
+    limit = scaled_timeout(LIMIT_S)
     connection = await connect(name, host)
     try:
         return await connection.run(shlex.join(command), input=given, encoding=None, timeout=limit)

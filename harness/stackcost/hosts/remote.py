@@ -15,12 +15,12 @@ from stackcost.contracts.counts import Clock
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.server import Server
+from stackcost.generators.local import RunningGenerator
+from stackcost.generators.plan import GeneratorPlan
 from stackcost.hosts.agent import Agent
 from stackcost.hosts.clock import compare_clocks
 from stackcost.hosts.host import Host, finishing
 from stackcost.hosts.host_sampler import HostSampler
-from stackcost.loading.local import RunningGenerator
-from stackcost.loading.plan import GeneratorPlan
 from stackcost.remote.proxy import Call, Proxy, call_of
 from stackcost.serving.local import SAMPLE_INTERVAL_S, RunningServer
 from stackcost.serving.plan import ServerPlan
@@ -97,16 +97,16 @@ class _BothHosts:
         return own + remote
 
     def read_often(self, names: Collection[str], interval_s: float) -> None:
-        """On both hosts. A line that is cut is told by the next reading."""
+        """On both hosts. The next reading reports a line that is cut."""
         self._own.read_often(names, interval_s)
         with suppress(StackcostError):
             self._remote.read_often(list(names), interval_s)
 
-    def divide(self, on: bool) -> None:
+    def trace_system_calls(self, on: bool) -> None:
         """On both hosts."""
         with suppress(StackcostError):
-            self._remote.divide(on)
-        self._own.divide(on)
+            self._remote.trace_system_calls(on)
+        self._own.trace_system_calls(on)
 
     def follow(self, on: bool) -> None:
         """On both hosts."""

@@ -15,7 +15,7 @@ import asyncssh
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.hosts import SshHost
-from stackcost.host.patience import patient
+from stackcost.host.timeouts import scaled_timeout
 
 MODULE = ["-P", "-m", "stackcost.hosts.agent"]
 CONNECT_LIMIT_S = 15.0
@@ -71,7 +71,7 @@ class SshChannel:
         """End the agent's input, and wait until it has undone everything."""
         with suppress(OSError):
             self.requests.close()
-        self._ended.wait(patient(END_LIMIT_S))
+        self._ended.wait(scaled_timeout(END_LIMIT_S))
         self._stop_loop()
 
     def _stop_loop(self) -> None:
@@ -124,8 +124,8 @@ async def connect(name: str, host: SshHost) -> asyncssh.SSHClientConnection:
             config=None,
             agent_forwarding=False,
             preferred_auth="publickey",
-            connect_timeout=patient(CONNECT_LIMIT_S),
-            login_timeout=patient(CONNECT_LIMIT_S),
+            connect_timeout=scaled_timeout(CONNECT_LIMIT_S),
+            login_timeout=scaled_timeout(CONNECT_LIMIT_S),
             keepalive_interval=KEEPALIVE_S,
             keepalive_count_max=KEEPALIVES,
             **options,

@@ -8,9 +8,9 @@ from stackcost.contracts.load import ConstantLoad, rate_words
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.experiment.matrix import Variant
-from stackcost.experiment.profile_load import LoadPart
+from stackcost.experiment.profile_load import LoadSection
 from stackcost.experiment.schema import Experiment
-from stackcost.host.patience import patient
+from stackcost.host.timeouts import scaled_timeout
 from stackcost.loads.kind import LoadKind
 from stackcost.loads.reading import reading
 from stackcost.session.profile_session import ProfileSession
@@ -37,7 +37,7 @@ class Constant(LoadKind[ProfileSession, ConstantLoad]):
 
     def seconds(self, load: ConstantLoad) -> float:
         """The drain ends early as a rule."""
-        return load_s(self._part)
+        return load_trial_s(self._part)
 
     def words(self, load: ConstantLoad) -> str:
         """The rate."""
@@ -52,7 +52,7 @@ class Constant(LoadKind[ProfileSession, ConstantLoad]):
         offer_load(session, trial, self._part)
 
 
-def offer_load(session: ProfileSession, trial: Trial, part: LoadPart) -> None:
+def offer_load(session: ProfileSession, trial: Trial, part: LoadSection) -> None:
     """Offer `trial.offered_cps` and fill in phases, samples, the generator's report.
 
     `part` gives the loaded profile and the times. The trial is filled in while it runs, so that a
@@ -60,23 +60,23 @@ def offer_load(session: ProfileSession, trial: Trial, part: LoadPart) -> None:
     """
     load = trial.load_of(ConstantLoad)
     served = session.serving.requests_served()
-    whole_s = part.warm_up_s + part.sustain_s + patient(OVERHANG_S)
+    whole_s = part.warm_up_s + part.sustain_s + scaled_timeout(OVERHANG_S)
     with reading(session, trial, load):
         session.sampler.read_often(OFTEN, SLICE_S)
-        session.loading.start(mult=load.offered_cps, duration=whole_s)
+        session.generator.start(mult=load.offered_cps, duration=whole_s)
         end = time.monotonic() + whole_s
         try:
             began = session.read_edge()
             session.warm_up(began + part.warm_up_s)
             first = session.read_edge()
             trial.phases["warm-up"] = Window(began, first)
-            begun, before = _begun(session), read_latency(session.loading)
+            begun, before = _begun(session), read_latency(session.generator)
             time.sleep(part.sustain_s)
             last = session.read_edge()
             trial.phases["sustain"] = Window(first, last)
-            load.begun, after = _begun(session) - begun, read_latency(session.loading)
+            load.begun, after = _begun(session) - begun, read_latency(session.generator)
             load.latency = latency_between(before, after)
-            session.look("during")
+            session.check_stack("during")
             load.limits = session.serving.limits(session.experiment.workload.port)
             load.overrun_s = max(0.0, time.monotonic() - end)
             load.cut_flows = session.end_traffic(end + part.drain_s - time.monotonic())
@@ -91,10 +91,10 @@ def _begun(session: ProfileSession) -> int:
     """Connections that began so far. The collectors at an edge may take longer than a busy machine
     has between two connections, so this is read right beside the times of connections.
     """
-    return int(session.loading.stats()["traffic"]["client"].get("tcps_connattempt", 0))
+    return int(session.generator.stats()["traffic"]["client"].get("tcps_connattempt", 0))
 
 
-def load_s(part: LoadPart) -> float:
+def load_trial_s(part: LoadSection) -> float:
     """About how long a trial takes whose windows are those of the section `load`."""
     return part.warm_up_s + part.sustain_s + OVERHANG_S + EXTRA_S
 
@@ -107,7 +107,7 @@ def prepare_load(session: ProfileSession) -> None:
     session.load_profile(part.profile, tunables)
 
 
-def over_tls(part: LoadPart) -> str:
+def over_tls(part: LoadSection) -> str:
     """Behind the words of a load: whether it goes over TLS."""
     return part.tls.words if part.tls else ""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from stackcost.collect.groups import Groups
 from stackcost.collect.latency import Latency
 from stackcost.contracts.event_settings import EXHAUSTING, EventName, EventSettings
-from stackcost.contracts.load import DeviceEvent, EventTimes
+from stackcost.contracts.load import DeviceEvent, EventTimeline
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
@@ -43,7 +43,7 @@ class Events(LoadKind[ProfileSession, DeviceEvent]):
         """
         load = trial.load_of(DeviceEvent)
         event, settings = load.event, load.settings
-        client, tunables = session.loading, settings.tunables(event)
+        client, tunables = session.generator, settings.tunables(event)
         if session.serving.wiring.server:
             tunables = {name: arguments | _http(session) for name, arguments in tunables.items()}
         prefixes = prefixes_of(session.serving.ip_version)
@@ -59,15 +59,15 @@ class Events(LoadKind[ProfileSession, DeviceEvent]):
                 for name in tunables:
                     client.start(mult=1, duration=seconds, profile=name)
                 began = time.monotonic()
-                load.course = course = EventTimes(
+                load.timeline = timeline = EventTimeline(
                     began,
                     answer_bytes=tunables["established"].get("response_bytes", MESSAGE_BYTES),
                     dead_timeout_s=session.serving.dead_timeout_s(),
                 )
                 while time.monotonic() < began + seconds:
                     due = time.monotonic() > began + settings.cut_at
-                    if event in BREAKS and due and course.cut is None:
-                        course.cut = time.monotonic()
+                    if event in BREAKS and due and timeline.cut is None:
+                        timeline.cut = time.monotonic()
                         BREAKS[event](session.serving)
                     now, read = session.read_edge(), groups.read()
                     of_groups += read + latency.read()

@@ -13,7 +13,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.experiment.matrix import Variant
 from stackcost.experiment.schema import Experiment
-from stackcost.host.patience import patient
+from stackcost.host.timeouts import scaled_timeout
 from stackcost.host.waiting import wait_until
 from stackcost.loads.constant import over_tls
 from stackcost.loads.kernel_states import end_time_wait, half_open, time_wait, tracked
@@ -24,7 +24,7 @@ from stackcost.session.profile_session import POLL_S, ProfileSession
 from stackcost.systems.registry import server_class
 
 READINGS = 4  # at least, inside the hold; their median counts
-OPEN_PATIENCE_S = 10.0  # for the last flows to open, beyond what the rate needs
+OPEN_TIMEOUT_S = 10.0  # for the last flows to open, beyond what the rate needs
 SPARE_S = 1.0  # flows are held so much longer than the plan needs; a slow host reads for longer
 EXTRA_S = 1.5  # of a trial, measured on a machine with two cores; for the remaining time only
 
@@ -53,7 +53,7 @@ class Holding:
 
     def flow_s(self, opening_s: float) -> float:
         """How long the first flow stays open: until all are, they have settled and were read."""
-        return opening_s + self.settle_s + patient(self.hold_s + SPARE_S)
+        return opening_s + self.settle_s + scaled_timeout(self.hold_s + SPARE_S)
 
 
 class Holds(LoadKind[ProfileSession, HeldFlows]):
@@ -130,11 +130,11 @@ def _hold_generators(session: ProfileSession, trial: Trial, load: HeldFlows, how
     hold = {"flows": count, "cps": part.open_cps, "hold_seconds": how.flow_s(opening_s)}
     session.load_profile(part.profile, session.tunables() | hold)
     began = session.read_edge()
-    session.loading.start(mult=1)
+    session.generator.start(mult=1)
     end = time.monotonic() + how.flow_s(opening_s)  # of the first flow
     time.sleep(opening_s)
     if how.all_open:
-        limit_s = patient(OPEN_PATIENCE_S)
+        limit_s = scaled_timeout(OPEN_TIMEOUT_S)
         if not wait_until(lambda: _open_now(session) >= count, limit_s, POLL_S):
             raise _not_all(session, trial, load, began, frames)
     now = _open_now if how.all_open else _served_now
@@ -163,13 +163,13 @@ def _read(
         last = session.read_edge()
     trial.phases["hold"] = Window(first, last)
     session.sampler.follow(False)
-    session.look("during")
+    session.check_stack("during")
     load.held_flows = held()  # after the reading: none closed during it
     load.limits = session.serving.limits(session.experiment.workload.port)
 
 
 def _open_now(session: ProfileSession) -> float:
-    return float(session.loading.stats()["traffic"]["client"].get("m_est_flows", 0))
+    return float(session.generator.stats()["traffic"]["client"].get("m_est_flows", 0))
 
 
 def _served_now(session: ProfileSession) -> float:
@@ -177,7 +177,7 @@ def _served_now(session: ProfileSession) -> float:
 
     A flow in the accept queue of a full server is open for the client, but not served.
     """
-    client = session.loading.stats()["traffic"]["client"]
+    client = session.generator.stats()["traffic"]["client"]
     tls = session.tls_counts()
     received = tls.received_bytes if tls else int(client.get("tcps_rcvbyte", 0))
     served = received // session.response_bytes

@@ -1,4 +1,4 @@
-"""One trial of HTTP clients: they run at once, and everything is read amid their time."""
+"""One trial of HTTP clients: they run at once, and everything is read while they run."""
 
 import re
 import time
@@ -145,12 +145,10 @@ def run_http_trial(
     used = program(http.program_of(test))
     cpus, namespace = session.bed.cpus.load, session.bed.load_namespace
     served = session.serving.requests_served()
-    carrier = session.clients_stack
+    stack = session.clients_stack
     with reading_server(session, trial, load):
-        carrier.check_stack("before", {})
-        with Clients(
-            used, requests, namespace, cpus, session.addresses, folder, carrier
-        ) as clients:
+        stack.check_stack("before", {})
+        with Clients(used, requests, namespace, cpus, session.addresses, folder, stack) as clients:
             load.processes = clients.process_ids
             _sustain(session, trial, load, clients, sustain_s)
             told = _results(clients, load)
@@ -208,7 +206,7 @@ def _results(clients: Clients, load: HttpClients) -> list[LoadResult]:
     try:
         return clients.wait()
     except StackcostError as error:
-        found = load.carrier
+        found = load.stack_check
         if found is None or found.as_wanted:
             raise
         raise StackcostError(f"{error.what}; it was {found.difference}", error.hint) from error
@@ -225,7 +223,7 @@ def _sustain(
         session.bed.steer()  # it took its interface when the clients started
     first = session.read_edge()
     trial.phases["warm-up"] = Window(began, first)
-    session.look("during")
+    session.check_stack("during")
     processes = {f"client-{at}": pid for at, pid in enumerate(clients.process_ids)}
     session.clients_stack.check_stack("during", processes)
     # Looks at Onload take seconds on a slow host, and the clients end at a fixed time.
@@ -233,7 +231,7 @@ def _sustain(
     last = session.read_edge()
     load.answered = _answered(session, http.test(load.test))
     session.clients_stack.check_stack("after", processes)  # a stack ends with its client
-    load.carrier = session.clients_stack.stack_check()
+    load.stack_check = session.clients_stack.stack_check()
     load.limits = session.serving.limits(_port(session, http.test(load.test)))
     load.ended_early = not clients.all_run()
     trial.phases["sustain"] = Window(first, last)

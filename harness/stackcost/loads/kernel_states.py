@@ -19,7 +19,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.files import IMPORTED_FROM
 from stackcost.host.kernel_tables import sockstat
 from stackcost.host.namespace import execute, run
-from stackcost.host.patience import patient
+from stackcost.host.timeouts import scaled_timeout
 from stackcost.host.waiting import wait_until
 from stackcost.session.profile_session import ProfileSession
 
@@ -29,7 +29,7 @@ HOOK = "type filter hook input priority 0;"
 TRACK = f"table ip {TABLE} {{\nchain input {{\n{HOOK}\nct state new\n}}\n}}\n"
 UNTRACK = f"table ip {TABLE}\ndelete table ip {TABLE}\n"
 FLUSH = "from pyroute2 import NFCTSocket; NFCTSocket().flush()"
-GONE_PATIENCE_S = 70.0  # TIME_WAIT lasts 60 s (TCP_TIMEWAIT_LEN, include/net/tcp.h)
+GONE_TIMEOUT_S = 70.0  # TIME_WAIT lasts 60 s (TCP_TIMEWAIT_LEN, include/net/tcp.h)
 BATCH, BATCH_S = 100, 0.005  # SYNs: more at once would overflow the receive ring of a veth
 PER_ADDRESS = 50_000
 LISTEN = f"""
@@ -65,7 +65,7 @@ Held = Callable[[], int]
 @contextmanager
 def tracked(session: ProfileSession) -> Iterator[None]:
     """Inside, netfilter tracks every connection of the server's namespace."""
-    namespace = session.here.bed.server_namespace
+    namespace = session.local_server.bed.server_namespace
     execute(namespace, ["nft", "-f", "-"], stdin=TRACK)
     try:
         yield
@@ -77,7 +77,7 @@ def tracked(session: ProfileSession) -> Iterator[None]:
 @contextmanager
 def half_open(session: ProfileSession, count: int) -> Iterator[Held]:
     """`count` flows in SYN_RECV; yields how many there are now."""
-    namespace = session.here.bed.server_namespace
+    namespace = session.local_server.bed.server_namespace
     settings = {
         "net.core.somaxconn": 1_000_000,
         "net.ipv4.tcp_max_syn_backlog": 1_000_000,
@@ -113,7 +113,7 @@ def time_wait(session: ProfileSession, count: int) -> Iterator[Held]:
 
     They stay on exit, for the next and larger count; `end_time_wait` waits until they have ended.
     """
-    namespace = session.here.bed.server_namespace
+    namespace = session.local_server.bed.server_namespace
     with _set(namespace, {"net.ipv4.tcp_max_tw_buckets": 1_000_000}):
         there = time_waiting(session)
         arguments = [str(min(there, count)), str(count)]
@@ -128,7 +128,7 @@ def end_time_wait(session: ProfileSession) -> None:
 
 def time_waiting(session: ProfileSession) -> int:
     """Flows in TIME_WAIT in the server's namespace."""
-    text = execute(session.here.bed.server_namespace, ["cat", "/proc/net/sockstat"])
+    text = execute(session.local_server.bed.server_namespace, ["cat", "/proc/net/sockstat"])
     return sockstat(text)["TCP", "tw"]
 
 
@@ -137,7 +137,7 @@ def _send_syns(session: ProfileSession, count: int) -> None:
     workload = session.experiment.workload
     ports = 60_000
     addresses = list(workload.client_network.hosts())[::-1]
-    bed = session.here.bed
+    bed = session.local_server.bed
     frames = {bed.load_namespace: bed.load_interface, bed.server_namespace: bed.server_interface}
     source, target = (_hardware_address(name, end) for name, end in frames.items())
     wire = netns.create_socket(bed.load_namespace, socket.AF_PACKET, socket.SOCK_RAW)
@@ -187,5 +187,5 @@ def _set(namespace: str, settings: Mapping[str, int]) -> Iterator[None]:
 
 
 def _wait_until_gone(held: Held, what: str) -> None:
-    if not wait_until(lambda: not held(), patient(GONE_PATIENCE_S), 0.5):
+    if not wait_until(lambda: not held(), scaled_timeout(GONE_TIMEOUT_S), 0.5):
         raise StackcostError(f"{held():,} {what} flows still exist, but should have ended")

@@ -41,7 +41,7 @@ class Mix(LoadKind[ProfileSession, MixedLoad]):
         The trial's load is a `MixedLoad`; each finished step is added to it.
         """
         load = trial.load_of(MixedLoad)
-        client, settings = session.loading, self._settings
+        client, settings = session.generator, self._settings
         groups, length = Groups(client, ONLY), settings.mix_step_s
         client.load_profile(PROFILE, prefixes_of(session.serving.ip_version) | {"cps": 1})
         samples: list[Sample] = []

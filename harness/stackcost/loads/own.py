@@ -9,7 +9,7 @@ from stackcost.contracts.load import OwnLoad, rate_words
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.matrix import Variant
 from stackcost.experiment.schema import Experiment
-from stackcost.loads.constant import load_s, over_tls, prepare_load
+from stackcost.loads.constant import load_trial_s, over_tls, prepare_load
 from stackcost.loads.kind import LoadKind
 from stackcost.session.profile_session import ProfileSession
 from stackcost.systems.registry import class_in
@@ -35,7 +35,7 @@ class OwnKind(LoadKind[ProfileSession, OwnLoad]):
 
     def seconds(self, load: OwnLoad) -> float:
         """As long as a constant load."""
-        return load_s(self.part)
+        return load_trial_s(self.part)
 
     def words(self, load: OwnLoad) -> str:
         """The name and the mean rate."""

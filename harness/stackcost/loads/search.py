@@ -13,7 +13,7 @@ from stackcost.collect.engine import SCHEDULE_METHOD
 from stackcost.contracts.load import CeilingKind, ConstantLoad, HeldFlows, Loss, SearchStep
 from stackcost.contracts.trial import Trial
 from stackcost.files import PROFILES
-from stackcost.host.patience import patient
+from stackcost.host.timeouts import scaled_timeout
 from stackcost.host.waiting import wait_until
 from stackcost.loads.constant import OVERHANG_S, offer_load
 from stackcost.loads.held import SPARE_S, Holding, hold_flows
@@ -28,8 +28,8 @@ ANSWER_LIMIT_S = {"connections": TIME_WAIT_S + 0.02, "requests": 0.05}
 START_LAG_S = 0.3  # TRex needs some 0.1 s from the call that starts it to its first connection
 WARM_UP_S = 0.6  # longer than TIME_WAIT, so that as many connections end as begin
 SETTLE_S = 0.5  # between the last flow's opening and the hold
-CLOSE_PATIENCE_S = 5.0
-RESET_PATIENCE_S = 3.0
+CLOSE_TIMEOUT_S = 5.0
+RESET_TIMEOUT_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +39,15 @@ class Steps(LoadKind[ProfileSession, SearchStep]):
     of: CeilingKind
     open_cps: float = 1.0
 
-    def step(self, load: float, duration: float, twin: bool = False) -> SearchStep:
+    def step(self, load: float, duration: float, reference: bool = False) -> SearchStep:
         """A step that offers `load`, in the unit of `of`, for `duration` seconds."""
         each = REQUESTS_PER_CONNECTION if self.of == "requests" else 1
         offered: ConstantLoad | HeldFlows = HeldFlows(open_flows=round(load))
         if self.of != "flows":
             offered = ConstantLoad(offered_cps=load / each, requests_per_connection=each)
-        return SearchStep(of=self.of, load=load, duration_s=duration, offered=offered, twin=twin)
+        return SearchStep(
+            of=self.of, load=load, duration_s=duration, offered=offered, reference=reference
+        )
 
     def trial_s(self, load: float, duration: float) -> float:
         """About how long a step takes, in seconds."""
@@ -83,7 +85,7 @@ class Steps(LoadKind[ProfileSession, SearchStep]):
             times = {
                 "warm_up_s": WARM_UP_S,
                 "sustain_s": step.duration_s,
-                "drain_s": answer_limit_s(self.of, session.loading.supports(SCHEDULE_METHOD)),
+                "drain_s": answer_limit_s(self.of, session.generator.supports(SCHEDULE_METHOD)),
             }
             offer_load(session, trial, session.experiment.load.model_copy(update=times))
         intended, lost = count(trial, self.of)
@@ -101,7 +103,7 @@ def _holding(step: SearchStep) -> Holding:
     return Holding(
         settle_s=SETTLE_S,
         hold_s=step.duration_s,
-        close_s=patient(CLOSE_PATIENCE_S),
+        close_s=scaled_timeout(CLOSE_TIMEOUT_S),
         readings=2,
         all_open=False,
     )
@@ -163,4 +165,4 @@ def reset_server(session: ProfileSession) -> None:
         session.serving.end_connections(session.experiment.workload.port)
         return False
 
-    wait_until(ended, patient(RESET_PATIENCE_S), POLL_S)
+    wait_until(ended, scaled_timeout(RESET_TIMEOUT_S), POLL_S)

@@ -196,11 +196,11 @@ def _factor(run: OpenedCosts, factor: Factor) -> Iterator[MeasuredFigure]:
     """How many times the cost of one system is that of another one."""
     shapes: dict[str, Shape] = {"cpu": "cpu factor", "memory": "memory factor"}
     of = Measurement(
-        system=f"{_system(factor.above)} : {_system(factor.below)}",
+        system=f"{_system(factor.baseline)} : {_system(factor.against)}",
         shape=shapes[factor.name],
         load=ASTF,
     )
-    what = f"{factor.above} : {factor.below}, {factor.at}"
+    what = f"{factor.baseline} : {factor.against}, {factor.at}"
     yield from _known(of, None, what, run.summary.run, factor.ratio)
 
 

@@ -67,7 +67,7 @@ class MemoryFacts(_Part):
     trex_bytes_per_flow: Fact
     worker_connections: Fact
     workers: Fact
-    workers_by_auto: Fact | None = None  # manifests of before both were told lack it
+    workers_by_auto: Fact | None = None  # older manifests lack it
     nginx_bytes_per_worker_connection: Fact
 
 
@@ -99,7 +99,7 @@ class PublishedCores(_Part):
     """Cores that one system needs for 100 Gb/s: as claimed, and by the busy share of its cores.
 
     `connections_per_core`, `gbps_per_core` and `mpps_per_core` (packets both ways): of one core
-    that is busy all the time; None: in a run of before packets were compared.
+    that is busy all the time; None: in an older run, which did not compare packets.
     """
 
     system: str

@@ -36,7 +36,7 @@ def published_table(published: RecomputedFactors, factors: Sequence[Factor]) -> 
     rows += [
         (
             found.name,
-            f"measured here: {pair(found.above, found.below)}",
+            f"measured here: {pair(found.baseline, found.against)}",
             factor(found.ratio),
             found.at,
         )
@@ -53,7 +53,7 @@ def published_answer(published: RecomputedFactors, factors: Sequence[Factor]) ->
         steps = [step for step in published.steps if step.of == of and step.unit == "1"]
         own = [factor for factor in factors if factor.name == of and factor.ratio.median]
         here = ", ".join(
-            f"{with_interval(factor.ratio)} ({factor.above})" for factor in own[:NAMED]
+            f"{with_interval(factor.ratio)} ({factor.baseline})" for factor in own[:NAMED]
         )
         measured = f"measured here: {here}" if here else "not measured in these runs"
         parts.append(

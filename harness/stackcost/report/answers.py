@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from stackcost.analysis.summary import Factor
 from stackcost.report.bounds import bounds_sentence, has_bounds, times
 from stackcost.report.difference import Difference, sentence
-from stackcost.report.doubts import failures_list
+from stackcost.report.flags import failures_list
 from stackcost.report.http import KINDS, Curve, Tls, ceiling_over_axis, series
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.verdict_notes import verdict_notes
@@ -151,8 +151,8 @@ def _told(factors: Sequence[Factor], unit: str, start: str) -> str:
     by_ratio = sorted(known, key=lambda factor: factor.ratio.median or 0.0)
     shown = known if len(known) <= NAMED else [by_ratio[0], by_ratio[-1]]
     told = [
-        f"{start} {number(factor.above_cost.median)} {unit} on {factor.above} and "
-        f"{number(factor.below_cost.median)} on {factor.below}: "
+        f"{start} {number(factor.baseline_cost.median)} {unit} on {factor.baseline} and "
+        f"{number(factor.against_cost.median)} on {factor.against}: "
         f"{_times(factor)} times as much ({_at(factor.at)})"
         for factor in shown
     ]

@@ -20,7 +20,9 @@ def has_bounds(found: Factor) -> bool:
 
 
 def times(found: Factor) -> str:
-    """The medians of the bounds; of the least alone where the peer's stack was not told apart."""
+    """The medians of the bounds; of the least alone where the peer's stack is not known
+    separately.
+    """
     least, most = number(found.with_kernel.median), found.without_sending.median
     return f"at least {least}" if most is None else f"{least} to {number(most)}"
 
@@ -36,8 +38,8 @@ def bounds_sentence(found: Factor, servers: Sequence[ServerResult]) -> str:
     if not has_bounds(found):
         return ""
     told = (
-        f"{pair(found.above, found.below)}: at least {with_interval(found.with_kernel)} times as "
-        "much CPU, by all that the peer's side takes"
+        f"{pair(found.baseline, found.against)}: at least {with_interval(found.with_kernel)} times "
+        "as much CPU, by all that the peer's side takes"
     )
     if found.without_sending.median is None:
         return f"{told}. The most is not known, because the peer does not tell its stack apart."
@@ -46,13 +48,13 @@ def bounds_sentence(found: Factor, servers: Sequence[ServerResult]) -> str:
 
 
 def _between(found: Factor, servers: Sequence[ServerResult]) -> str:
-    level = next((each.quoted for each in servers if each.name == found.below), None)
+    level = next((each.quoted for each in servers if each.name == found.against), None)
     if level is None:
         return ""
     parts = {
         "stack": level.kinds("server_cpu").get("stack"),
         "sending": level.kinds("server_cpu").get("sending"),
-        **level.kinds("beside_polling"),
+        **level.kinds("peer_kernel_cpu"),
     }
     known = {kind: cost.median for kind, cost in parts.items() if cost and cost.median is not None}
     stack, sending = known.pop("stack", None), known.pop("sending", None)

@@ -106,8 +106,8 @@ def print_ceilings(summary: CeilingSummary, console: Console, long: bool = False
 def sentences_of(ceiling: Ceiling) -> list[str]:
     """The sentences of the search and of its reference peer."""
     lines = [ceiling.sentence]
-    if ceiling.twin:
-        lines.append(f"{ceiling.twin.sentence}.")
+    if ceiling.reference:
+        lines.append(f"{ceiling.reference.sentence}.")
     if ceiling.expected:
         found = next((rate.value for rate in ceiling.rates if rate.value), None)
         share = "" if found is None else f"; {found / ceiling.expected:.0%} of it were found"

@@ -7,7 +7,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
-from stackcost.analysis.between import ASSUMED
+from stackcost.analysis.between_runs import ASSUMED
 from stackcost.analysis.comparison import Comparison, Question, compare_all
 from stackcost.analysis.figures.registry import is_judged
 from stackcost.analysis.guest import marks_among
@@ -24,7 +24,7 @@ from stackcost.analysis.thresholds import RATE
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import rate_words
 from stackcost.report.answer import computed
-from stackcost.report.doubts import failures
+from stackcost.report.flags import failures
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.stored import hosts_of
 from stackcost.report.tables import TextTable

@@ -25,15 +25,15 @@ def _of_run(found: Mapping[SampledLoad, Folded], factors: Sequence[Factor]) -> I
     for factor in factors:
         sides = [
             stacks
-            for name in (factor.above, factor.below)
+            for name in (factor.baseline, factor.against)
             for load, stacks in found.items()
             if load.system == name and not load.test and factor.is_at(load.offered_cps)
         ]
         if factor.name == "cpu" and len(sides) == 2:
             yield differential_flame(
-                f"{pair(factor.above, factor.below)} at {factor.at}: a box is as wide as the "
-                f"longer of both times; red where {factor.above} takes more, blue where "
-                f"{factor.below} does",
+                f"{pair(factor.baseline, factor.against)} at {factor.at}: a box is as wide as the "
+                f"longer of both times; red where {factor.baseline} takes more, blue where "
+                f"{factor.against} does",
                 *sides,
             )
     for load, stacks in found.items():

@@ -167,7 +167,7 @@ class _Client(NotebookClient):
         if self._cells and not self.interrupted:
             self._cells.cancel()
         self.interrupted = True
-        self.shutdown_kernel = "immediate"  # it is amid a cell
+        self.shutdown_kernel = "immediate"  # a cell is running
 
 
 def _execute(notebook: nbformat.NotebookNode, kept: Path) -> None:

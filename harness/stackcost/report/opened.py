@@ -31,7 +31,7 @@ Kind = TypeVar("Kind", bound=AnySummary)
 
 
 @dataclass(frozen=True)
-class Opened(Generic[Kind]):
+class OpenedRun(Generic[Kind]):
     """A stored run: its manifest, and its summary of costs, ceilings or events."""
 
     manifest: Manifest
@@ -43,9 +43,9 @@ class Opened(Generic[Kind]):
         return int(self.manifest.experiment["workload"]["response_bytes"])
 
 
-OpenedCosts: TypeAlias = Opened[Summary]
-OpenedCeilings: TypeAlias = Opened[CeilingSummary]
-OpenedEvents: TypeAlias = Opened[EventSummary]
+OpenedCosts: TypeAlias = OpenedRun[Summary]
+OpenedCeilings: TypeAlias = OpenedRun[CeilingSummary]
+OpenedEvents: TypeAlias = OpenedRun[EventSummary]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +77,11 @@ class OpenedRuns:
     def add(self, manifest: Manifest, summary: AnySummary) -> None:
         """Add a run with its summary."""
         if isinstance(summary, CeilingSummary):
-            self.ceilings.append(Opened(manifest, summary))
+            self.ceilings.append(OpenedRun(manifest, summary))
         elif isinstance(summary, EventSummary):
-            self.events.append(Opened(manifest, summary))
+            self.events.append(OpenedRun(manifest, summary))
         else:
-            self.costs.append(Opened(manifest, summary))
+            self.costs.append(OpenedRun(manifest, summary))
 
     def factors(self, name: Literal["cpu", "memory"]) -> list[Factor]:
         """All factors of this name of all runs."""
@@ -97,7 +97,7 @@ def _numbered(summary: Summary, number: str) -> Summary:
     return summary.model_copy(
         update={
             "servers": [named(server, "name") for server in summary.servers],
-            "factors": [named(factor, "above", "below") for factor in summary.factors],
+            "factors": [named(factor, "baseline", "against") for factor in summary.factors],
             "trials": [named(trial, "server") for trial in summary.trials],
             "tuning": {number + name: changes for name, changes in summary.tuning.items()},
             "not_measured": {number + name: why for name, why in summary.not_measured.items()},
@@ -115,7 +115,7 @@ def workers_in(manifest: Manifest) -> int:
 
 
 def server_section(manifest: Manifest) -> Mapping[str, Any]:
-    """The settings of a run's servers; runs of before have them in the section nginx."""
+    """The settings of a run's servers; older runs have them in the section nginx."""
     experiment = manifest.experiment
     found: Mapping[str, Any] = experiment.get("server") or experiment.get("nginx", {})
     return found

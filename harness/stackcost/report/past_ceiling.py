@@ -110,7 +110,7 @@ def _answered(level: Level) -> float:
 
 
 def percentile(level: Level, *kinds: str) -> Spread | None:
-    """The 99th percentile of the first of these kinds of time that was told."""
+    """The 99th percentile of the first of these kinds of time that is known."""
     told = next(iter(level.latency.values()), {})
     return next((told[kind]["p99"] for kind in kinds if kind in told), None)
 

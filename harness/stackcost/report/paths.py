@@ -30,7 +30,7 @@ def paths_answer(summary: Summary) -> str:
     ordered = dearest(hops) if hops else []
     if hops is None or not ordered:
         none = "No path was measured beside the bare server in these runs."
-        if summary.behind_on == "load":
+        if summary.backend_on == "load":
             none = (
                 "The server ran on the generator's cores in these runs, where its cost is not "
                 "known whole, so what a path adds to it is not known (dut.server_on: device)."

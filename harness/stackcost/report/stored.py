@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from stackcost.analysis.head import Head, State
 from stackcost.analysis.summary import PUBLISHED_TCP, Summary
-from stackcost.contracts.dut_settings import BehindOn
+from stackcost.contracts.dut_settings import BackendOn
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.system_names import pairs
 from stackcost.contracts.tuning import Change
@@ -42,7 +42,7 @@ class _Dut(BaseModel):
     """The server behind a device. Before its cores could be chosen it was on the generator's."""
 
     server: str = "engine"
-    server_on: BehindOn = "load"
+    server_on: BackendOn = "load"
 
 
 class _Plan(BaseModel):
@@ -121,7 +121,7 @@ def _context(manifest: Manifest, systems: list[str]) -> "Context":
         # Collectors read the server's host. The cores of the load on another one are not read.
         load_cpus=() if plan.bed else tuple(plan.cores.load),
         server_cpus=tuple(plan.cores.server),
-        behind_on=None if plan.dut.server == "engine" else plan.dut.server_on,
+        backend_on=None if plan.dut.server == "engine" else plan.dut.server_on,
         state=state_of(manifest),
         machine=describe_setting(manifest),
         tcp=manifest.experiment["workload"].get("tcp", PUBLISHED_TCP),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from stackcost.analysis.summary import ServerResult, Summary
-from stackcost.report.doubts import failures_list
+from stackcost.report.flags import failures_list
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.words import count, number
 
@@ -58,10 +58,10 @@ def of_trials(summary: Summary) -> str:
     """A run's name, the number of trials in its figures, and the number of flagged ones."""
     used = [trial for trial in summary.trials if not trial.set_aside]
     flagged = sum(bool(trial.flags) for trial in used)
-    doubt = f", {flagged} of them flagged" if flagged else ", none flagged"
+    note = f", {flagged} of them flagged" if flagged else ", none flagged"
     aside = len(summary.trials) - len(used)
     kept = f"; {aside} more not used (disturbed or cut short)" if aside else ""
-    return f"`{summary.run}`: {count(len(used), 'trial')}{doubt}{kept}"
+    return f"`{summary.run}`: {count(len(used), 'trial')}{note}{kept}"
 
 
 def loads_found(summary: Summary) -> str:

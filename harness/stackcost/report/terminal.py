@@ -7,7 +7,7 @@ from rich.console import Console
 from stackcost.analysis.summary import Summary
 from stackcost.report import disk_cache, past_ceiling
 from stackcost.report.bounds import bounds_sentences
-from stackcost.report.doubts import doubts
+from stackcost.report.flags import flag_lines
 from stackcost.report.http import (
     clients_table,
     series,
@@ -44,7 +44,7 @@ SHOWN_TRIALS = 6  # of each kind; the report lists all
 
 
 def print_screen(summary: Summary, console: Console) -> None:
-    """Print the results on one screen: factors, costs, and reasons to doubt them.
+    """Print the results on one screen: factors, costs and flags.
 
     For HTTP clients it prints the tests in the form of publications. `print_long` prints the rest.
     """
@@ -74,7 +74,7 @@ def print_screen(summary: Summary, console: Console) -> None:
     _print_table(own_figure_table(summary), console)
     for system, why in (summary.not_measured | summary.tests_not_measured).items():
         _print_line(f"not measured: {system}: {why}", console)
-    for line in doubts(summary):
+    for line in flag_lines(summary):
         style = "yellow" if line[0] == " " else ""
         told = textwrap.fill(line, console.width, subsequent_indent="    ")
         console.print(told, style=style, highlight=False, markup=False)
@@ -104,7 +104,7 @@ def _print_paths(summary: Summary, console: Console) -> None:
 
 
 def print_long(summary: Summary, console: Console) -> None:
-    """Print every load, every kind of memory, and every reason for doubt."""
+    """Print every load, every kind of memory, and every flag."""
     if series(summary):
         _print_table(clients_table(summary), console)
         _print_rates_and_disk(summary, console)

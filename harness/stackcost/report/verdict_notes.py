@@ -11,7 +11,7 @@ CANNOT_TELL = "cannot tell"  # verdict of too few rounds
 def verdict_notes(summary: Summary) -> list[str]:
     """Sentences: how many rounds lack for a verdict; how sure many verdicts are together."""
     found = [each for each in summary.factors if each.comparison and each.ratio.median is not None]
-    pairs = {pair(each.above, each.below) for each in found}
+    pairs = {pair(each.baseline, each.against) for each in found}
     judged = {each.name for each in found}
     needed = values_needed(RATE / max(1, len(judged)))
     rounds = min((len(each.ratio.values) for each in found), default=0)

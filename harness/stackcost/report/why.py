@@ -63,9 +63,9 @@ def why_table(summary: Summary) -> TextTable:
         if (level.test or level is server.quoted) and _known(level)
     }
     pairs = [
-        (found, differences(quoted[found.above], quoted[found.below]))
+        (found, differences(quoted[found.baseline], quoted[found.against]))
         for found in summary.factors
-        if found.name == "cpu" and found.above in quoted and found.below in quoted
+        if found.name == "cpu" and found.baseline in quoted and found.against in quoted
     ]
     most: dict[str, float] = defaultdict(float)
     for level in quoted.values():
@@ -79,7 +79,7 @@ def why_table(summary: Summary) -> TextTable:
         (
             "category",
             *quoted,
-            *(f"difference, {pair(each.above, each.below)}" for each, _ in pairs),
+            *(f"difference, {pair(each.baseline, each.against)}" for each, _ in pairs),
         ),
         [
             (
@@ -114,7 +114,7 @@ def _sentence(summary: Summary, found: Factor) -> str:
             (each for each in server.levels if not each.test and found.is_at(each.offered_cps)),
             None,
         )
-        for name in (found.above, found.below)
+        for name in (found.baseline, found.against)
         for server in summary.servers
         if server.name == name
     ]
@@ -122,7 +122,7 @@ def _sentence(summary: Summary, found: Factor) -> str:
         return ""
     above, below = levels
     assert above and below
-    for level, name in ((above, found.above), (below, found.below)):
+    for level, name in ((above, found.baseline), (below, found.against)):
         if not _known(level):
             reasons = [spread.reason for spread in level.kinds("why").values()]
             return f"Why {name} costs that is not known: {reasons[0]}." if reasons else ""
@@ -132,7 +132,7 @@ def _sentence(summary: Summary, found: Factor) -> str:
     between = combined([(1.0, above["server_cpu_total"]), (-1.0, below["server_cpu_total"])])
     if between.median is None or not every:
         return ""
-    first, second = (found.above, found.below)
+    first, second = (found.baseline, found.against)
     if between.median < 0:
         more, less, first, second = less, more, second, first
     told = [f"{number(abs(each.more.median or 0.0))} are {each.category}" for each in more[:NAMED]]

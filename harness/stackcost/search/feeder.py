@@ -22,8 +22,9 @@ from stackcost.session.sides import lacking_there
 from stackcost.store import RunFolder
 from stackcost.systems.registry import server_class
 
-# Multiples of the load at which the server had losses; raised until the twin also has losses.
-TWIN_STEP, TWIN_MOST = 2.0, 4.0
+# Multiples of the load at which the server had losses; raised until the reference system also has
+# losses.
+REFERENCE_STEP, REFERENCE_MOST = 2.0, 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ def run_ceilings(
 
 
 def turns_of(plan: CeilingPlan) -> Feed[None]:
-    """All searches in order; the twin once, after a target's first search."""
+    """All searches in order; the reference system once, after a target's first search."""
     for target, key in plan.searches():
         settings = plan.settings[key.of]
         where = f"{key.round} of {plan.rounds}, " if plan.rounds > 1 else ""
@@ -108,44 +109,44 @@ def turns_of(plan: CeilingPlan) -> Feed[None]:
         found = yield from turn.taken()
         if _twin_follows(target, key):
             not_held = found.outcome.bounds[settings.goals[0]].upper or found.highest
-            twin = _twin_of(target)
+            reference = _reference_of(target)
             yield Turn(
                 system="",
-                kind=server_class(twin),
+                kind=server_class(reference),
                 experiment=target.experiment,
-                where=f"{turn.where} (twin)",
-                logs=f"{key.round}-{target.name}-{key.of}-{twin}",
-                steps=partial(_twin_steps, key=key, settings=settings, load=not_held),
+                where=f"{turn.where} (reference system)",
+                logs=f"{key.round}-{target.name}-{key.of}-{reference}",
+                steps=partial(_reference_steps, key=key, settings=settings, load=not_held),
                 open=turn.open,
             )
 
 
-def _twin_steps(
+def _reference_steps(
     session: ProfileSession, key: SearchKey, settings: SearchSettings, load: float
 ) -> PlannedTrials[None]:
-    """Offer the load that the server did not hold, and higher loads, to the twin."""
+    """Offer the load that the server did not hold, and higher loads, to the reference system."""
     Steps(key.of).prepare(session)
     purpose, duration = Purpose(settings.repeats, decides=True), settings.final_trial_duration
-    for offered in rising(load, TWIN_STEP, min(TWIN_MOST * load, settings.most_load)):
-        attempts = yield search_step(session, key, offered, duration, purpose, twin=True)
+    for offered in rising(load, REFERENCE_STEP, min(REFERENCE_MOST * load, settings.most_load)):
+        attempts = yield search_step(session, key, offered, duration, purpose, reference=True)
         if trial_loss(decisive(attempts)).lost:
             break
 
 
-def _twin_of(target: Variant) -> str:
+def _reference_of(target: Variant) -> str:
     """The reference peer: it shows the limit of generator and path without the target's work."""
-    return server_class(target.server).twin
+    return server_class(target.server).reference
 
 
 def _twin_follows(target: Variant, key: SearchKey) -> bool:
-    """After a first search, and not after the twin's own.
+    """After a first search, and not after the reference system's own.
 
     The wire joins two ports of a generator, so it is on no other host.
     """
-    twin = server_class(_twin_of(target))
+    reference = server_class(_reference_of(target))
     on_hosts = target.experiment.bed is not None
-    itself = twin is server_class(target.server)
-    return key.round == 1 and not itself and not (on_hosts and twin.name == "dut/wire")
+    itself = reference is server_class(target.server)
+    return key.round == 1 and not itself and not (on_hosts and reference.name == "dut/wire")
 
 
 def expected_seconds(plan: CeilingPlan) -> list[float]:
@@ -156,6 +157,6 @@ def expected_seconds(plan: CeilingPlan) -> list[float]:
         trial_s = Steps(key.of, target.experiment.memory.open_cps).trial_s
         seconds.append(SETUP_S + seconds_left(settings, (), trial_s))
         if _twin_follows(target, key):
-            twin_s = 2 * trial_s(settings.first_load, settings.final_trial_duration)
-            seconds.append(SETUP_S + twin_s)
+            reference_s = 2 * trial_s(settings.first_load, settings.final_trial_duration)
+            seconds.append(SETUP_S + reference_s)
     return seconds

@@ -60,11 +60,11 @@ def search_step(
     load: float,
     duration: float,
     purpose: Purpose,
-    twin: bool = False,
+    reference: bool = False,
 ) -> PlannedTrial:
     """A trial of a search; `load` in the unit of the ceiling, `duration` in seconds."""
     kind = Steps(key.of, session.experiment.memory.open_cps)
-    step = kind.step(load, duration, twin)
+    step = kind.step(load, duration, reference)
     trial = Trial(key.server, 0, key.round, step, session.response_bytes)
     return kind.planned(session, trial, step, purpose)
 

@@ -7,8 +7,8 @@ from typing import get_args
 from stackcost.analysis.ceiling.settings import SearchSettings, settings_for
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import CeilingKind
-from stackcost.experiment.load_file import experiment_file, load_experiment
 from stackcost.experiment.matrix import Variant, variants
+from stackcost.experiment.read_file import experiment_file, read_experiment
 from stackcost.files import EXPERIMENTS
 from stackcost.search.feeder import CeilingPlan
 from stackcost.systems.registry import DEVICES, SHIPPED
@@ -41,14 +41,14 @@ def _targets(system: str) -> list[Variant]:
     if system in SHIPPED:
         usual = "dut.yaml" if system in DEVICES else "compare.yaml"
         chosen = {"servers": [system]}
-        return variants(load_experiment(EXPERIMENTS / usual).model_copy(update=chosen))
+        return variants(read_experiment(EXPERIMENTS / usual).model_copy(update=chosen))
     try:
         file = experiment_file(Path(system))
     except StackcostError as error:
         raise StackcostError(
             f"{error.what}, and no built-in server of this name: {', '.join(SHIPPED)}", error.hint
         ) from None
-    return variants(load_experiment(file))
+    return variants(read_experiment(file))
 
 
 def _ceiling(word: str) -> CeilingKind:

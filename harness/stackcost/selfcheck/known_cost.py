@@ -22,7 +22,7 @@ from stackcost.analysis import cpu
 from stackcost.analysis.core_time import Cost, sum_of
 from stackcost.analysis.flows import completed_in
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.why.division import MEASURING, Part, by_category, division
+from stackcost.analysis.why.attribution import MEASURING, CategoryTime, attribution, by_category
 from stackcost.campaign.turn import PlannedTrial, PlannedTrials, Purpose
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
@@ -30,7 +30,7 @@ from stackcost.loads.constant import offer_load, prepare_load
 from stackcost.loads.kernel_states import tracked
 from stackcost.selfcheck.calibration_server import CalibrationServer
 from stackcost.selfcheck.row import Row, row
-from stackcost.selfcheck.rules import CHAIN_RULES, Sends, load_rules, packets, sending
+from stackcost.selfcheck.rules import CHAIN_RULES, Sends, apply_rules, packets, sending
 from stackcost.session.profile_session import ProfileSession
 
 CALLS = 200
@@ -49,7 +49,7 @@ class Made:
     """
 
     cost: Cost
-    parts: Mapping[str, Part]
+    parts: Mapping[str, CategoryTime]
     burnt: float
     walks: float
 
@@ -175,7 +175,7 @@ def known_cost_steps(
     """A row for each answer, from `rounds` rounds of all trials; `quick`: of few of them."""
     found: dict[str, Values] = defaultdict(Values)
     prepare_load(session)
-    load_rules(session.here.bed.server_namespace, 0)
+    apply_rules(session.local_server.bed.server_namespace, 0)
     base = yield from _made(session, server, Addition("nothing"))
     for _ in range(rounds):
         for added in QUICK if quick else (*QUICK, *OTHERS):
@@ -190,7 +190,7 @@ def _made(
     session: ProfileSession, server: CalibrationServer, added: Addition
 ) -> PlannedTrials[Made]:
     """A load trial at the experiment's first load, with what is added."""
-    namespace = session.here.bed.server_namespace
+    namespace = session.local_server.bed.server_namespace
     server.set_burn(added.burn_us)
     server.set_calls(added.calls)
     first = server.request_number
@@ -209,18 +209,18 @@ def _made(
     )
     with tracked(session) if added.is_tracked else nullcontext():
         if added.walks:
-            load_rules(namespace, added.walks)
+            apply_rules(namespace, added.walks)
         (trial,) = yield planned
     seen, walks = Readings(trial), 0.0
     if added.walks:
         walks = _walks_cost(seen, sends, packets(namespace))
-        load_rules(namespace, 0)
+        apply_rules(namespace, 0)
     cost = dict(cpu.server_cost(seen, cores))
     # What was added in softirq is known for the whole window, not for its undisturbed parts.
     undisturbed, whole = cost["softirq"], cpu.uncorrected_cost(seen, cores)["softirq"]
     scale = whole / undisturbed if whole and undisturbed else 1.0
     cost["softirq"] = whole
-    divided = division(seen, cores)
+    divided = attribution(seen, cores)
     parts = [
         part if part.kind in cost else part._replace(us=part.us * scale, error=part.error * scale)
         for part in (divided.parts if divided else ())

@@ -94,7 +94,7 @@ class Piece:
         )
 
 
-def prove_overhead(rounds: int, cpus: tuple[int, int] = (0, 1)) -> Row:
+def check_overhead(rounds: int, cpus: tuple[int, int] = (0, 1)) -> Row:
     """Busy microseconds of the server's core per connection without collectors (known), and with.
 
     The row is for the ceiling, as a search finds it. Its name also gives the overhead if softirqs

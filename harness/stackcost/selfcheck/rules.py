@@ -46,7 +46,7 @@ print(json.dumps(sent))
 """
 
 
-def load_rules(namespace: str, walks: int) -> None:
+def apply_rules(namespace: str, walks: int) -> None:
     """Compare received packets, except those to SKIPPING_PORT, with the rules `walks` times.
 
     `walks` is a multiple of JUMPS.

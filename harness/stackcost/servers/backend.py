@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stackcost.contracts.placement import Host
+from stackcost.contracts.placement import BackendPlace
 from stackcost.host.namespace import execute, spawner
 from stackcost.host.program import Program
 from stackcost.servers.memory_files import with_memory_files
@@ -21,7 +21,7 @@ class NginxBackend:
     memory, below `www`.
     """
 
-    host: Host
+    host: BackendPlace
     folder: Path
     configuration: str
     port: int
@@ -59,7 +59,7 @@ class NginxBackend:
             self._program.end()
 
 
-def ensure_address(host: Host) -> None:
+def ensure_address(host: BackendPlace) -> None:
     """Set the address of the host's interface, if it is not set yet."""
     execute(
         host.namespace,

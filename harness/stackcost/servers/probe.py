@@ -15,7 +15,7 @@ from pyroute2 import netns
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import LOAD_NAMESPACE
 from stackcost.host.kernel_client import kernel_client
-from stackcost.host.patience import patient
+from stackcost.host.timeouts import scaled_timeout
 
 TIMEOUT_S = 5.0
 
@@ -56,7 +56,7 @@ def ask_each(
     """Send requests one after the other on one connection; yields the responses."""
     try:
         with netns.create_socket(namespace, socket.AF_INET, socket.SOCK_STREAM) as plain:
-            plain.settimeout(patient(TIMEOUT_S))
+            plain.settimeout(scaled_timeout(TIMEOUT_S))
             plain.connect((address, port))
             with _over_tls(plain) if tls else nullcontext(plain) as connection:
                 client = _Client(connection)
@@ -83,7 +83,7 @@ def ask_socket(path: Path, request: bytes) -> bytes:
     directory = os.open(path.parent, os.O_PATH)
     try:
         with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(patient(TIMEOUT_S))
+            connection.settimeout(scaled_timeout(TIMEOUT_S))
             # Through the descriptor: the address of a UNIX socket is limited to 107 bytes.
             connection.connect(f"/proc/self/fd/{directory}/{path.name}")
             if request:  # a server that answers without one may have closed already

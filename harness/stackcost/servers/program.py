@@ -9,7 +9,7 @@ from stackcost.contracts.server import Server, ServerSettings
 from stackcost.host.program import Program
 from stackcost.servers.probe import Response, ask, ensure_port_free, fit_body, healthy, is_up
 
-STOP_PATIENCE_S = 5.0
+STOP_TIMEOUT_S = 5.0
 
 
 class HttpProgram(Server):
@@ -108,7 +108,7 @@ class HttpProgram(Server):
 
     def stop(self) -> None:
         """End it; configuration and log stay in the folder."""
-        self._program.end(STOP_PATIENCE_S)
+        self._program.end(STOP_TIMEOUT_S)
         self._own_requests = 0
 
     def begin(self) -> None:

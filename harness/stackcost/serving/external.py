@@ -30,7 +30,7 @@ NO_HOST = "nothing of stackcost runs on the device, so nothing is read there"
 ANSWERS: dict[str, Any] = {
     "check": None,  # the generator's counters show whether it lives
     "serve": None,  # the generator has the servers
-    "look": None,  # its stack is its own
+    "check_stack": None,  # its stack is its own
     "reset": None,  # it keeps its state from one trial to the next
     "clocks": {},
     "before_trial": {},

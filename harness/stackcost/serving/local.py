@@ -8,7 +8,7 @@ from typing import Any
 
 import psutil
 
-from stackcost.bed.local import LocalTestbed, Part
+from stackcost.bed.local import HalfBed, LocalTestbed
 from stackcost.bed.network import remove_namespace
 from stackcost.collect.core_speed import CoreSpeed
 from stackcost.collect.cpu import CpuTime
@@ -19,7 +19,7 @@ from stackcost.collect.hardware import HardwareCounters
 from stackcost.collect.kernel_log import KernelLog
 from stackcost.collect.namespace import namespace_settings
 from stackcost.collect.network import Network
-from stackcost.collect.process import Processes, ProcessesBehind
+from stackcost.collect.process import BackendProcesses, Processes
 from stackcost.collect.sampler import Sampler
 from stackcost.collect.slab import Slab
 from stackcost.collect.slab_owners import SlabOwners
@@ -39,8 +39,8 @@ from stackcost.host.kernel_tables import counter_table, interfaces
 from stackcost.host.liveness import check_lives
 from stackcost.host.namespace import execute
 from stackcost.host.open_files import open_files
-from stackcost.host.patience import patience
 from stackcost.host.steering import ReceiveWork
+from stackcost.host.timeouts import timeout_factor
 from stackcost.remote.proxy import called
 from stackcost.serving.plan import ServerPlan
 from stackcost.serving.sampling import Interface, Sampling
@@ -127,7 +127,7 @@ class RunningServer:
                 cpus.server if self._sample_stacks else (),
             ),
             *others,
-            *([ProcessesBehind(self.server.depends_on())] if self.wiring.server else []),
+            *([BackendProcesses(self.server.depends_on())] if self.wiring.server else []),
             *self.server.own_collectors(),
             *self.stack.own_collectors(),
             *(kind(self._for_own_collectors()) for kind in self._own),
@@ -153,7 +153,7 @@ class RunningServer:
         """Serve this profile from now on; most servers answer any request and need nothing."""
         self.server.serve(profile, tunables)
 
-    def look(self, when: When) -> None:
+    def check_stack(self, when: When) -> None:
         """Record which stack carries the connections now; call it in the order of `When`."""
         self.stack.check_stack(when, self.processes)
 
@@ -215,7 +215,7 @@ class RunningServer:
 
         StackcostError if its interfaces are those of a host, which nothing can remove.
         """
-        if self.bed.is_part:
+        if self.bed.is_half:
             raise StackcostError("a device on interfaces of a host cannot be removed")
         self.processes = {}
         remove_namespace(self.bed.server_namespace)
@@ -277,7 +277,7 @@ def local_server(
     say("test bed")
     settings = plan.settings
     tier, wiring = settings.tier, kind.wiring_for(settings)
-    device_cpus, behind_cpus = cores_behind(plan, wiring)
+    device_cpus, backend_cpus = backend_cores(plan, wiring)
     receive_cpus, program_cpus = layout(tier.receive, device_cpus)
     bed_of_tier = LocalTestbed(
         _beside(plan.server_cpus) if plan.interfaces else plan.load_cpus,
@@ -293,13 +293,13 @@ def local_server(
         client_network=plan.client_network,
         initial_window=plan.initial_window,
         wanted_hugepages=plan.wanted_hugepages,
-        behind_cpus=behind_cpus,
+        backend_cpus=backend_cpus,
         may_share=plan.may_share,
-        part=Part("server", plan.interfaces, plan.neighbours) if plan.interfaces else None,
+        part=HalfBed("server", plan.interfaces, plan.neighbours) if plan.interfaces else None,
         gateways=plan.gateways,
     )
     with (
-        patience(plan.patience),
+        timeout_factor(plan.timeout_factor),
         bed_of_tier as bed,
         Tuning(tier, bed.server_namespace) as tuning,
     ):
@@ -323,7 +323,7 @@ def local_server(
             stack.release()
 
 
-def cores_behind(plan: ServerPlan, wiring: Wiring) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def backend_cores(plan: ServerPlan, wiring: Wiring) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The cores of the system under test, and those of a server behind it (`dut.server_on`)."""
     if wiring.server is None:
         return plan.server_cpus, ()

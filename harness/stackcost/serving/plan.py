@@ -14,9 +14,9 @@ class ServerPlan:
     `load_cpus`: cores of the load and the harness; `server_cpus`: those of the server; `may_share`:
     they may be the same. `address`, `port`: what clients connect to. `client_network`: where the
     clients are. `initial_window`: of TCP on the route to them, in segments. `wanted_hugepages`:
-    pages of 2 MB. `patience`: factor for all time limits. `interfaces`: of the server's host, which
-    the bed uses in place of veth pairs; the load is then on another host, and `load_cpus` is not
-    used. `neighbours`: MAC addresses of the load's interfaces there. `gateways`: the generators
+    pages of 2 MB. `timeout_factor`: factor for all time limits. `interfaces`: of the server's host,
+    which the bed uses in place of veth pairs; the load is then on another host, and `load_cpus` is
+    not used. `neighbours`: MAC addresses of the load's interfaces there. `gateways`: the generators
     after the first one. `collectors`: files of the user's own, on this machine. `host`: the name of
     the server's host in the experiment, if it is another one. `sample_stacks`: whether the stacks
     of the server's cores are sampled.
@@ -32,7 +32,7 @@ class ServerPlan:
     client_network: str
     initial_window: int
     wanted_hugepages: int
-    patience: float
+    timeout_factor: float
     interfaces: tuple[str, ...] = ()
     neighbours: tuple[str, ...] = ()
     gateways: tuple[ClientGateway, ...] = ()

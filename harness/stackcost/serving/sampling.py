@@ -28,7 +28,7 @@ class Sampling(Protocol):
     def read_often(self, names: Collection[str], interval_s: float) -> None:
         """From the next reading on, also read the collectors with these names at this interval."""
 
-    def divide(self, on: bool) -> None:
+    def trace_system_calls(self, on: bool) -> None:
         """Begin or end what the collectors read for a part of a trial only."""
 
     def follow(self, on: bool) -> None:

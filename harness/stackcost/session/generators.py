@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from stackcost.contracts.addresses import load_address
 from stackcost.contracts.endpoint import ClientGateway
 from stackcost.contracts.wiring import Wiring
-from stackcost.experiment.hosts import LoadSide
+from stackcost.experiment.hosts import GeneratorSide
 from stackcost.experiment.schema import Experiment
-from stackcost.loading.division import divide_clients, networks_of, parts_of
-from stackcost.loading.plan import GeneratorPlan
+from stackcost.generators.plan import GeneratorPlan
+from stackcost.generators.shares import divide_clients, networks_of, parts_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +32,14 @@ class PlannedGenerator:
         """Its name for people."""
         return f"{self.name} on {self.host}" if self.host else self.name
 
-    def plan(self, wiring: Wiring, patience: float) -> GeneratorPlan:
+    def plan(self, wiring: Wiring, timeout_factor: float) -> GeneratorPlan:
         """The same as data for the host that has it. `wiring`: of the whole bed."""
         return GeneratorPlan(
             name=self.name,
             number=self.number,
             wiring=wiring,
             cpus=self.cpus,
-            patience=patience,
+            timeout_factor=timeout_factor,
             interfaces=self.interfaces,
             host=self.host or "",
         )
@@ -51,7 +51,7 @@ def generators_of(experiment: Experiment) -> list[PlannedGenerator]:
     wanted = bed.loads if bed else experiment.generators
     parts = parts_of([each.share for each in wanted] or [1])
     ranges = divide_clients(workload.clients, parts)
-    sides = [each if isinstance(each, LoadSide) else None for each in wanted] or [None]
+    sides = [each if isinstance(each, GeneratorSide) else None for each in wanted] or [None]
     own_cores = [each.cores for each in wanted] or [[]]
     return [
         PlannedGenerator(

@@ -33,7 +33,7 @@ def _read_once(session: ProfileSession) -> Frames | None:
     if len(session.serving.wiring.tested) != 2 or not frames:
         return None
     near, far, *behind = frames
-    ports = session.loading.stats()
+    ports = session.generator.stats()
     clients, servers = (
         Interface(received=int(ports[number]["ipackets"]), sent=int(ports[number]["opackets"]))
         for number in "01"

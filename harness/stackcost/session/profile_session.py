@@ -16,8 +16,8 @@ from stackcost.contracts.profile_file import ProfileFile
 from stackcost.contracts.server import Server
 from stackcost.contracts.tls import TlsCounts
 from stackcost.experiment.schema import Experiment
+from stackcost.generators.local import RunningGenerator
 from stackcost.host.waiting import wait_until
-from stackcost.loading.local import RunningGenerator
 from stackcost.session.progress import Progress
 from stackcost.session.server_session import ServerSession
 from stackcost.session.server_settings import tunables_of
@@ -36,7 +36,7 @@ class ProfileSession(ServerSession):
     `loading`: the generators. `latency`: the times of their connections, second by second.
     """
 
-    loading: RunningGenerator
+    generator: RunningGenerator
     latency: Latency
     response_bytes: int
     _network_before: dict[str, int] | None = None
@@ -46,14 +46,14 @@ class ProfileSession(ServerSession):
 
         The parts are the generators, their clients and the server.
         """
-        self.loading.check()
+        self.generator.check()
         ServerSession.check_parts(self)  # a class with slots has no zero-argument super()
 
     def begin_trial(self) -> None:
         """From now on samples, and what the network does, belong to the next trial."""
         ServerSession.begin_trial(self)
         if self._network != NetworkSettings():
-            self._network_before = self.loading.network_counts()
+            self._network_before = self.generator.network_counts()
 
     @property
     def _network(self) -> NetworkSettings:
@@ -67,45 +67,45 @@ class ProfileSession(ServerSession):
     def load_profile(self, profile: ProfileFile, tunables: Mapping[str, Any]) -> None:
         """Load a profile into the generators, with the TLS of the experiment."""
         tls = self.experiment.tls
-        self.loading.load_profile(profile, tunables, tls=tls.parameters() if tls else None)
+        self.generator.load_profile(profile, tunables, tls=tls.parameters() if tls else None)
 
     def tls_counts(self) -> TlsCounts | None:
         """What the clients counted of TLS in this trial so far; None without TLS."""
         asked = self.experiment.tls
         if asked is None:
             return None
-        return TlsCounts.of(asked, self.loading.call(TLS_METHOD, {"profile_id": ONLY}))
+        return TlsCounts.of(asked, self.generator.call(TLS_METHOD, {"profile_id": ONLY}))
 
-    def end_traffic(self, patience_s: float) -> int:
+    def end_traffic(self, timeout_s: float) -> int:
         """Wait until all flows have ended; abort and count those that have not ended in time.
 
         An overloaded server leaves some flows unfinished; that is a result and not an error.
         """
-        if wait_until(lambda: not self.loading.is_traffic_active(), patience_s, POLL_S):
+        if wait_until(lambda: not self.generator.is_traffic_active(), timeout_s, POLL_S):
             return 0
-        open_flows = int(self.loading.stats()["traffic"]["client"].get("m_active_flows", 0))
-        self.loading.stop()
+        open_flows = int(self.generator.stats()["traffic"]["client"].get("m_active_flows", 0))
+        self.generator.stop()
         return open_flows
 
     def describe(self) -> dict[str, Any]:
         """The set-up, for the manifest."""
-        described, loading = ServerSession.describe(self), self.loading.describe()
-        if "test_bed" in loading:
-            described["test_bed"] = _joined(described["test_bed"], loading["test_bed"])
-        return described | {"generator": loading["generator"]}
+        described, generator = ServerSession.describe(self), self.generator.describe()
+        if "test_bed" in generator:
+            described["test_bed"] = _joined(described["test_bed"], generator["test_bed"])
+        return described | {"generator": generator["generator"]}
 
     def read_generator(self, traffic: ProfileTraffic) -> None:
         """Fill in the generator's counters of this trial, and how it kept its schedule."""
-        traffic.client = _numbers(self.loading.stats()["traffic"]["client"])
-        if self.loading.supports(SCHEDULE_METHOD):
-            told = self.loading.call(SCHEDULE_METHOD, {"profile_id": ONLY})
+        traffic.client = _numbers(self.generator.stats()["traffic"]["client"])
+        if self.generator.supports(SCHEDULE_METHOD):
+            told = self.generator.call(SCHEDULE_METHOD, {"profile_id": ONLY})
             traffic.schedule = Schedule(**told)
         traffic.tls = self.tls_counts()
         if traffic.tls and traffic.tls.asked.key_log:
-            keep_tls_keys(self.loading.call, self.folder)
-        traffic.generators = self.loading.shares()
+            keep_tls_keys(self.generator.call, self.folder)
+        traffic.generators = self.generator.shares()
         if (before := self._network_before) is not None:
-            after = self.loading.network_counts()
+            after = self.generator.network_counts()
             traffic.network = NetworkCounts.between(self._network, before, after)
 
 
@@ -122,12 +122,12 @@ def open_profile_session(
     `folder` takes the configuration and logs of the server and the generator.
     `detail`: how detailed CPU time is measured.
     """
-    with server_and_generator(kind, experiment, folder, progress) as (serving, loading):
+    with server_and_generator(kind, experiment, folder, progress) as (serving, generator):
         request, workload = serving.probe_request(), experiment.workload
         length = (
             serving.response_length()
             if request is None
-            else loading.ask_server(
+            else generator.ask_server(
                 serving.name,
                 str(workload.server),
                 workload.port,
@@ -136,21 +136,21 @@ def open_profile_session(
             )
         )
         progress.say(f"server is healthy, response of {length:,} bytes; starting the generator")
-        loading.begin()
-        loading.steer()
+        generator.begin()
+        generator.steer()
         if asked := experiment.network.parameters():
-            loading.set_network(asked)
-        latency = Latency(loading)
+            generator.set_network(asked)
+        latency = Latency(generator)
         collectors = [
-            Engine("generator", loading),
-            engine_time("generator", loading, loading.data_cpus()),
+            Engine("generator", generator),
+            engine_time("generator", generator, generator.data_cpus()),
             latency,
         ]
         with serving.sampling(collectors, detail) as sampler:
             yield ProfileSession(
                 experiment=experiment,
                 serving=serving,
-                loading=loading,
+                generator=generator,
                 latency=latency,
                 sampler=sampler,
                 progress=progress,
@@ -171,7 +171,7 @@ def _joined(there: Mapping[str, Any], here: Mapping[str, Any]) -> dict[str, Any]
     steering, not_undone = "receive_steering", "not_undone"
     return {
         **there,
-        **{key: here[key] for key in ("loading",) if key in here},
+        **{key: here[key] for key in ("generators",) if key in here},
         "hosts": there.get("hosts", {}) | here.get("hosts", {}),
         "cpus": {"load": here["cpus"]["load"], "server": there["cpus"]["server"]},
         "hugepages": here["hugepages"],

@@ -15,7 +15,7 @@ from stackcost.contracts.sample import Sample
 from stackcost.contracts.server import Server
 from stackcost.contracts.stack import When
 from stackcost.experiment.schema import Experiment
-from stackcost.host.patience import patience
+from stackcost.host.timeouts import timeout_factor
 from stackcost.remote.proxy import Proxy
 from stackcost.serving.local import RunningServer, local_server
 from stackcost.serving.plan import ServerPlan
@@ -45,7 +45,7 @@ class ServerSession:
     _mark: int = 0
 
     @property
-    def here(self) -> RunningServer:
+    def local_server(self) -> RunningServer:
         """The server, for what works only where this process has started it."""
         if isinstance(self.serving, Proxy):
             raise StackcostError(
@@ -57,15 +57,15 @@ class ServerSession:
     @property
     def bed(self) -> LocalTestbed:
         """The test bed, for what works only on that of one machine."""
-        return self.here.bed
+        return self.local_server.bed
 
     def check_parts(self) -> None:
         """StackcostError that names the part that has ended or is stopped."""
         self.serving.check()
 
-    def look(self, when: When) -> None:
+    def check_stack(self, when: When) -> None:
         """Record which stack carries the connections now; call it in the order of `When`."""
-        self.serving.look(when)
+        self.serving.check_stack(when)
 
     def begin_trial(self) -> None:
         """From now on samples belong to the next trial."""
@@ -76,25 +76,25 @@ class ServerSession:
         return self.sampler.samples[self._mark :]
 
     def read_edge(self) -> float:
-        """Read everything now; returns the CLOCK_MONOTONIC second that lies amid the readings.
+        """Read everything now; returns the CLOCK_MONOTONIC second in the middle of the readings.
 
-        The median of their times: a server amid handshakes may take a third of a second to tell its
-        own count, and the machine was read before.
+        The median of their times: a server in the middle of handshakes may take a third of a second
+        to tell its own count, and the machine was read before.
         """
         return statistics.median(sample.time for sample in self.sampler.read_now())
 
     def warm_up(self, end: float) -> None:
-        """Let the load go on to this CLOCK_MONOTONIC second, while user and system time are told.
+        """Let the load go on to this CLOCK_MONOTONIC second, while user and system time are traced.
 
         That slows the server, so it is done here and not in the sustain window. To end it takes
         time, too, so it ends before the warm-up does.
         """
         stop = end - ENDING_SHARE * (end - time.monotonic())
-        self.sampler.divide(True)
+        self.sampler.trace_system_calls(True)
         try:
             time.sleep(max(0.0, stop - time.monotonic()))
         finally:
-            self.sampler.divide(False)
+            self.sampler.trace_system_calls(False)
         time.sleep(max(0.0, end - time.monotonic()))
 
     def describe(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def running_server(
 
     `folder` takes the configuration and logs of the server.
     """
-    with patience(experiment.patience):  # TrexClient tells what the load will ask
+    with timeout_factor(experiment.timeout_factor):  # TrexClient tells what the load will ask
         plan = server_plan(kind, experiment, wanted_hugepages)
     with local_server(kind, plan, folder, progress.say) as side:
         yield side
@@ -142,7 +142,7 @@ def server_plan(
         client_network=str(workload.client_network),
         initial_window=network.INITIAL_WINDOW[workload.tcp],
         wanted_hugepages=wanted_hugepages,
-        patience=experiment.patience,
+        timeout_factor=experiment.timeout_factor,
         interfaces=interfaces,
         gateways=gateways_of(experiment),
         collectors=tuple(experiment.collectors),

@@ -9,7 +9,7 @@ from typing import Any
 from stackcost.contracts.addresses import CLIENT_PREFIX, SERVER_PREFIX, IpVersion
 from stackcost.contracts.program_settings import ProgramSettings
 from stackcost.contracts.server import Server, ServerSettings
-from stackcost.experiment.profile_load import NO_PROFILE, LoadPart, MemoryPart
+from stackcost.experiment.profile_load import NO_PROFILE, LoadSection, MemorySection
 from stackcost.experiment.schema import Experiment, Workload
 from stackcost.trex.client import TrexClient
 from stackcost.trex.request import first_request
@@ -97,7 +97,7 @@ def _request_of(experiment: Experiment) -> bytes:
     return _request(profile, profile.read_bytes(), json.dumps(tunables))
 
 
-def _first_profile(*parts: LoadPart | MemoryPart) -> Path:
+def _first_profile(*parts: LoadSection | MemorySection) -> Path:
     """The profile of the first part that the experiment has."""
     return next(part.profile for part in parts if part.profile != NO_PROFILE)
 

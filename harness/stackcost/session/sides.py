@@ -12,13 +12,13 @@ from stackcost.contracts.server import Server
 from stackcost.experiment.hosts import SshHost
 from stackcost.experiment.matrix import Variant
 from stackcost.experiment.schema import Experiment
-from stackcost.host.patience import patience
+from stackcost.generators.group import GeneratorGroup, Member
+from stackcost.generators.local import RunningGenerator, generator_on, local_generator
+from stackcost.host.timeouts import timeout_factor
 from stackcost.hosts.agent import Agent
 from stackcost.hosts.examine import examine
 from stackcost.hosts.host import Host
 from stackcost.hosts.remote import remote_generator, remote_server
-from stackcost.loading.group import GeneratorGroup, Member
-from stackcost.loading.local import RunningGenerator, generator_on, local_generator
 from stackcost.remote.connection import Channel
 from stackcost.serving.external import ExternalDevice
 from stackcost.serving.local import RunningServer, local_server
@@ -43,7 +43,7 @@ def server_and_generator(
         with running_server(kind, experiment, folder, progress) as serving:
 
             def on_its_bed(each: PlannedGenerator) -> Opened:
-                plan = each.plan(serving.wiring, experiment.patience)
+                plan = each.plan(serving.wiring, experiment.timeout_factor)
                 return generator_on(serving.bed, plan, folder)
 
             with _as_one(generators_of(experiment), on_its_bed) as (loading, _):
@@ -51,7 +51,7 @@ def server_and_generator(
         return
     folder.mkdir(parents=True, exist_ok=True)
     say = progress.say
-    with patience(experiment.patience), ExitStack() as opened:
+    with timeout_factor(experiment.timeout_factor), ExitStack() as opened:
 
         def agent_of(host: str) -> Host:
             say(f"host {host}: connecting")
@@ -80,7 +80,7 @@ def _over_hosts(
     wiring = kind.wiring_for(plan.settings)
 
     def on_its_host(each: PlannedGenerator) -> Opened:
-        own = each.plan(wiring, experiment.patience)
+        own = each.plan(wiring, experiment.timeout_factor)
         if each.host is None:
             return local_generator(own, folder, say)
         return remote_generator(agent_of(each.host), own, folder)
@@ -141,7 +141,7 @@ def lacking_there(systems: Iterable[Variant]) -> dict[str, str]:
             if (name := experiment.server_host) is None:
                 continue
             if name not in agents:
-                opened.enter_context(patience(experiment.patience))
+                opened.enter_context(timeout_factor(experiment.timeout_factor))
                 agents[name] = opened.enter_context(_agent(name, experiment.hosts[name]))
             if why := agents[name].lacks(
                 system.server,
@@ -182,7 +182,7 @@ def _problems_of(
         return examine(interfaces, cores)
     try:
         with (
-            patience(experiment.patience),
+            timeout_factor(experiment.timeout_factor),
             _agent(host, experiment.hosts[host]) as agent,
         ):
             return agent.examine(list(interfaces), list(cores))
@@ -195,7 +195,7 @@ def prepare_hosts(experiment: Experiment, wheel: Path, say: Callable[[str], None
 
     StackcostError when one cannot be prepared.
     """
-    with _by_ssh(), patience(experiment.patience):
+    with _by_ssh(), timeout_factor(experiment.timeout_factor):
         from stackcost.hosts.prepare import prepare
 
         return all([prepare(name, each, wheel, say) for name, each in experiment.hosts.items()])

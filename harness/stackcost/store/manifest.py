@@ -11,7 +11,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.store.formats import check_format
 from stackcost.store.reading import first_fault, read_object
 
-FORMAT = "stackcost-manifest/4"
+FORMAT = "stackcost-manifest/5"
 Plan = TypeVar("Plan", bound=BaseModel)
 
 

@@ -16,7 +16,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.store.formats import check_format
 from stackcost.store.reading import first_fault, parse_object
 
-FORMAT = "stackcost-trial/3"
+FORMAT = "stackcost-trial/4"
 _BEGIN = json.dumps({"format": FORMAT}).encode().removesuffix(b"}")
 _TRIAL = TypeAdapter(Trial)
 

@@ -14,7 +14,7 @@ from typing import IO, Any, Self
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.liveness import check_lives
-from stackcost.host.patience import on_a_slow_host, patient
+from stackcost.host.timeouts import on_a_slow_host, scaled_timeout
 from stackcost.host.waiting import wait_until
 from stackcost.remote.connection import Connection
 from stackcost.remote.proxy import Call, Proxy
@@ -23,7 +23,7 @@ from stackcost.trex.process import Spawn, last_lines, spawn_here
 
 CALL_LIMIT = 30.0  # seconds; the client itself gives up on a silent server before
 ANSWER_LIMIT = 3.0  # seconds; the client's own default. Once connected it waits four times
-END_PATIENCE = 5.0  # seconds for stopping the traffic when closing
+END_TIMEOUT = 5.0  # seconds for stopping the traffic when closing
 POLL = 0.1  # seconds between looks at whether traffic goes on
 
 
@@ -44,7 +44,7 @@ class TrexClient(Proxy, AstfClient, of=AstfClient):
         self._address = f"{server}:{rpc_port}"
         self._lock = threading.Lock()  # one call at a time, so that none waits for another's limit
         self._fault: StackcostError | None = None
-        arguments = [server, str(rpc_port), str(async_port), str(patient(ANSWER_LIMIT))]
+        arguments = [server, str(rpc_port), str(async_port), str(scaled_timeout(ANSWER_LIMIT))]
         self._channel = _Channel(spawn, arguments)
         self._connection = Connection(self._channel)
 
@@ -86,7 +86,7 @@ class TrexClient(Proxy, AstfClient, of=AstfClient):
             key: str(value.resolve()) if isinstance(value, Path) else value
             for key, value in call.arguments.items()
         }
-        limit_s = patient(CALL_LIMIT)
+        limit_s = scaled_timeout(CALL_LIMIT)
         try:
             with self._lock:
                 return self._connection.ask(call.name, arguments).result(limit_s)
@@ -138,7 +138,7 @@ class _Channel:
     def _wait(self) -> int:
         """The exit status of the process, which has to end by itself."""
         try:
-            return self.process.wait(END_PATIENCE)
+            return self.process.wait(END_TIMEOUT)
         except subprocess.TimeoutExpired:
             self.process.kill()
             return self.process.wait()

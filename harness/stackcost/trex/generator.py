@@ -12,14 +12,14 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.files import ENGINE
 from stackcost.host.liveness import check_family, descendants
 from stackcost.host.namespace import end_group
-from stackcost.host.patience import on_a_slow_host, patient
+from stackcost.host.timeouts import on_a_slow_host, scaled_timeout
 from stackcost.host.waiting import wait_until
 from stackcost.trex.listening import listens
 from stackcost.trex.process import Spawn, last_lines, spawn_here
 from stackcost.trex.trex_config import TrexConfig
 
 START_LIMIT = 60.0  # seconds; TRex resolves gateways and waits for links before it listens
-END_PATIENCE = 10.0  # seconds between asking it to end and making it
+END_TIMEOUT = 10.0  # seconds between asking it to end and making it
 
 
 def trex_home() -> Path | None:
@@ -153,7 +153,7 @@ class Generator:
     def stop(self) -> None:
         """End it with all its children; may be called at any time, more than once."""
         if self._process is not None:
-            end_group(self._process, END_PATIENCE)
+            end_group(self._process, END_TIMEOUT)
 
     def describe(self) -> dict[str, Any]:
         """Program, command line and configuration, for the manifest."""
@@ -164,10 +164,11 @@ class Generator:
         }
 
     def _wait_until_ready(self) -> None:
-        if not wait_until(self._listens, patient(START_LIMIT)):
+        if not wait_until(self._listens, scaled_timeout(START_LIMIT)):
             raise StackcostError(
                 f"{self.config.name} did not listen on RPC port {self.config.rpc_port} within "
-                f"{patient(START_LIMIT):g} s; it printed: {last_lines(self._log) or 'nothing'}",
+                f"{scaled_timeout(START_LIMIT):g} s; it printed: "
+                f"{last_lines(self._log) or 'nothing'}",
                 on_a_slow_host(),
             )
 

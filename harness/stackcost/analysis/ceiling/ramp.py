@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import TypeVar
 
-Load = TypeVar("Load", int, float)
+Number = TypeVar("Number", int, float)
 
 
-def rising(first: Load, factor: Load, most: Load) -> Iterator[Load]:
+def rising(first: Number, factor: Number, most: Number) -> Iterator[Number]:
     """Loads from `first` on, each `factor` times the one before; `most` is the last.
 
     Whoever offers them ends when one is not held.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from stackcost.analysis.ceiling.bottleneck import Bottleneck
-from stackcost.analysis.ceiling.summary import Rate, Stopped, TwinTrial
+from stackcost.analysis.ceiling.summary import Rate, ReferenceTrial, Stopped
 
 
 def ceiling_sentence(
@@ -29,7 +29,7 @@ def ceiling_sentence(
     return text
 
 
-def twin_sentence(carried: float | None, trials: Sequence[TwinTrial], unit: str) -> str:
+def reference_sentence(carried: float | None, trials: Sequence[ReferenceTrial], unit: str) -> str:
     """The ceiling of the generator and the path without a server's work."""
     highest = max(trials, key=lambda trial: trial.load)
     busy = next((t.generator_busy for t in reversed(trials) if t.load == carried), None)

@@ -1,4 +1,4 @@
-"""Whether a system stopped passing anything amid a search: then a fault was met, and no ceiling."""
+"""Whether a system stopped passing anything during a search: that is a fault, and no ceiling."""
 
 from collections.abc import Sequence
 

@@ -37,9 +37,9 @@ def key_of(trial: Trial) -> SearchKey:
     return SearchKey(trial.server, step_of(trial).of, trial.round)
 
 
-def is_twin(trial: Trial) -> bool:
-    """Whether it was offered to the twin, after the search that it belongs to."""
-    return step_of(trial).twin
+def is_reference(trial: Trial) -> bool:
+    """Whether it was offered to the reference system, after the search that it belongs to."""
+    return step_of(trial).reference
 
 
 def is_over(trial: Trial) -> bool:
@@ -80,7 +80,7 @@ def decisive(attempts: Sequence[Trial]) -> Trial:
 
 def attempts_of(trials: Iterable[Trial]) -> list[list[Trial]]:
     """The trials of one search in order, each with its repeats; without those cut short."""
-    over = [trial for trial in trials if is_over(trial) and not is_twin(trial)]
+    over = [trial for trial in trials if is_over(trial) and not is_reference(trial)]
     grouped: list[list[Trial]] = []
     for trial in over:
         if step_of(trial).repeat and grouped:

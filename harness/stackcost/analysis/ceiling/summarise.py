@@ -7,7 +7,7 @@ from stackcost.analysis.ceiling.bottleneck import Bottleneck, find_bottleneck
 from stackcost.analysis.ceiling.controller import Bounds, SearchResult
 from stackcost.analysis.ceiling.interval import COVERAGE
 from stackcost.analysis.ceiling.repeated import repeatability
-from stackcost.analysis.ceiling.sentences import ceiling_sentence, twin_sentence
+from stackcost.analysis.ceiling.sentences import ceiling_sentence, reference_sentence
 from stackcost.analysis.ceiling.settings import UNITS, Goal, SearchSettings
 from stackcost.analysis.ceiling.stopped import first_without_any
 from stackcost.analysis.ceiling.stored import (
@@ -16,7 +16,7 @@ from stackcost.analysis.ceiling.stored import (
     by_search,
     decisive,
     is_over,
-    is_twin,
+    is_reference,
     search_again,
     step_of,
     stored_loss,
@@ -26,10 +26,10 @@ from stackcost.analysis.ceiling.summary import (
     Ceiling,
     CeilingSummary,
     Rate,
+    Reference,
+    ReferenceTrial,
     Stopped,
     TraceRow,
-    Twin,
-    TwinTrial,
 )
 from stackcost.analysis.core_time import engine_busy_share
 from stackcost.analysis.figures import registry
@@ -96,9 +96,9 @@ def ceiling_of(
     bottleneck = _read(dead, server_cpus) if dead else _bottleneck(trials, outcome, server_cpus)
     stopped = _stopped(passing, settings) if dead else None
     rates = [_rate(goal, bounds) for goal, bounds in outcome.bounds.items()]
-    twin = _twin(trials, key.of)
-    tried = max((step_of(trial).load for trial in trials if not is_twin(trial)), default=0.0)
-    at_least = "" if dead else _why_at_least(rates, outcome.complete, bottleneck, twin, tried)
+    reference = _reference(trials, key.of)
+    tried = max((step_of(trial).load for trial in trials if not is_reference(trial)), default=0.0)
+    at_least = "" if dead else _why_at_least(rates, outcome.complete, bottleneck, reference, tried)
     ends = [window for trial in trials for window in trial.phases.values()]
     return Ceiling(
         server=key.server,
@@ -110,7 +110,7 @@ def ceiling_of(
         rates=rates,
         at_least=at_least,
         bottleneck=bottleneck,
-        twin=twin,
+        reference=reference,
         sentence=ceiling_sentence(
             key.server, UNITS[key.of], rates, outcome.complete, at_least, bottleneck, stopped
         ),
@@ -176,12 +176,12 @@ def _bottleneck(
     return _read(first, server_cpus)
 
 
-def _twin(trials: Sequence[Trial], of: CeilingKind) -> Twin | None:
-    offered = [trial for trial in trials if is_twin(trial) and is_over(trial)]
+def _reference(trials: Sequence[Trial], of: CeilingKind) -> Reference | None:
+    offered = [trial for trial in trials if is_reference(trial) and is_over(trial)]
     if not offered:
         return None
     rows = [
-        TwinTrial(
+        ReferenceTrial(
             number=trial.number,
             load=step_of(trial).load,
             loss_ratio=trial_loss(trial).loss_ratio,
@@ -192,14 +192,16 @@ def _twin(trials: Sequence[Trial], of: CeilingKind) -> Twin | None:
         for trial in offered
     ]
     carried = max((row.load for row in rows if not row.loss_ratio), default=None)
-    return Twin(carried=carried, trials=rows, sentence=twin_sentence(carried, rows, UNITS[of]))
+    return Reference(
+        carried=carried, trials=rows, sentence=reference_sentence(carried, rows, UNITS[of])
+    )
 
 
 def _why_at_least(
     rates: Sequence[Rate],
     complete: bool,
     bottleneck: Bottleneck | None,
-    twin: Twin | None,
+    reference: Reference | None,
     highest: float,
 ) -> str:
     """Why the server may hold more than the found ceiling; empty if it cannot."""
@@ -208,7 +210,7 @@ def _why_at_least(
     if bottleneck and bottleneck.cause == "generator":
         return "the generator was the limit"
     upper = rates[0].upper
-    if twin and upper and (twin.carried is None or twin.carried < upper):
+    if reference and upper and (reference.carried is None or reference.carried < upper):
         return "the reference peer lost part of the same load, so generator or path was the limit"
     if bottleneck and bottleneck.disturbed:
         return f"trial {bottleneck.trial} was disturbed: {'; '.join(bottleneck.disturbed)}"

@@ -10,14 +10,14 @@ from pydantic import AliasChoices, Field
 
 from stackcost.analysis.ceiling.bottleneck import Bottleneck
 from stackcost.analysis.ceiling.settings import SearchSettings
-from stackcost.analysis.head import Figures, Flagged, Head, Part, SystemFigure
+from stackcost.analysis.head import Figures, Flagged, Head, SummaryPart, SystemFigure
 from stackcost.analysis.spread import Spread
 from stackcost.contracts.load import CeilingKind
 
 FORMAT = "stackcost-ceiling/2"
 
 
-class Rate(Part):
+class Rate(SummaryPart):
     """One goal's result; loads in the unit of the ceiling.
 
     `value`: the rate to quote, MLRsearch's conditional throughput: what is not lost of the load
@@ -38,8 +38,8 @@ class Rate(Part):
     coverage: float | None = None
 
 
-class TwinTrial(Part):
-    """A trial of the twin: the load that was offered, and what was lost of it."""
+class ReferenceTrial(SummaryPart):
+    """A trial of the reference system: the load that was offered, and what was lost of it."""
 
     number: int
     load: float
@@ -47,18 +47,19 @@ class TwinTrial(Part):
     generator_busy: float | None
 
 
-class Twin(Part):
+class Reference(SummaryPart):
     """What the same generator carried over the same wire to a peer that does no server's work.
 
-    `carried`: the highest load of which the twin lost nothing; None when it lost some of each.
+    `carried`: the highest load of which the reference system lost nothing; None when it lost some
+    of each.
     """
 
     carried: float | None
-    trials: list[TwinTrial]
+    trials: list[ReferenceTrial]
     sentence: str
 
 
-class TraceRow(Part):
+class TraceRow(SummaryPart):
     """One trial of a search, kept whatever it showed; loads in the unit of the ceiling.
 
     `repeat`: 0, or which repeat of the trial before it this is; `decisive`: whether it is the one
@@ -78,7 +79,7 @@ class TraceRow(Part):
     flags: list[str]
 
 
-class Stopped(Part):
+class Stopped(SummaryPart):
     """A system that passed nothing any more from a trial of its search on, though it had before.
 
     `after`: the number of the last trial in which something passed. `held`: the loads that were
@@ -89,7 +90,7 @@ class Stopped(Part):
     held: list[float]
 
 
-class Ceiling(Part):
+class Ceiling(SummaryPart):
     """One search. `round`: which search for the same thing it is, from 1.
 
     `at_least`: why the true ceiling may be higher; empty when it may not. `sentence` says all of
@@ -107,7 +108,7 @@ class Ceiling(Part):
     rates: list[Rate]
     at_least: str
     bottleneck: Bottleneck | None = Field(validation_alias=AliasChoices("bottleneck", "gave_way"))
-    twin: Twin | None
+    reference: Reference | None
     sentence: str
     seconds: float
     trace: list[TraceRow]
@@ -115,7 +116,7 @@ class Ceiling(Part):
     stopped: Stopped | None = None
 
 
-class RepeatedCeiling(Part):
+class RepeatedCeiling(SummaryPart):
     """The same ceiling found several times.
 
     `range_share`: highest less lowest, as a share of the median. `wanted_share`: what that should

@@ -13,7 +13,7 @@ from stackcost.analysis.events.timeline import (
     rate,
 )
 from stackcost.contracts.event_settings import EXHAUSTING
-from stackcost.contracts.load import DeviceEvent, EventTimes
+from stackcost.contracts.load import DeviceEvent, EventTimeline
 from stackcost.contracts.trial import Trial
 
 FULL = 0.99  # of the table
@@ -27,7 +27,7 @@ class EventTrial:
 
     trial: Trial
     load: DeviceEvent
-    times: EventTimes
+    times: EventTimeline
 
     @cached_property
     def at(self) -> float | None:

@@ -87,9 +87,9 @@ def summarise_events(
     cores = plan["cores"]["server"]
     kept = [trial for trial in trials if not trial.set_aside]
     events = [
-        _event(EventTrial(trial, load, load.course), cores)
+        _event(EventTrial(trial, load, load.timeline), cores)
         for trial in kept
-        if (load := trial.load_as(DeviceEvent)) and load.course
+        if (load := trial.load_as(DeviceEvent)) and load.timeline
     ]
     mixes = [_mix(trial.server, mix_steps(trial)) for trial in kept if trial.load_as(MixedLoad)]
     return EventSummary(

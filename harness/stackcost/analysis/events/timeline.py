@@ -12,9 +12,9 @@ Series = list[tuple[float, float]]
 
 def began(trial: Trial) -> float:
     """When the traffic started, CLOCK_MONOTONIC."""
-    course = trial.load_of(DeviceEvent).course
-    assert course is not None, "the event had not begun"
-    return course.began
+    timeline = trial.load_of(DeviceEvent).timeline
+    assert timeline is not None, "the event had not begun"
+    return timeline.began
 
 
 def group_counter(trial: Trial, group: str, counter: str) -> Series:

@@ -59,10 +59,12 @@ def _ends(searches: Searches) -> dict[str, Values]:
 
 
 def _reference(searches: Searches) -> Values | None:
-    if not any(each.twin for each in searches):
+    if not any(each.reference for each in searches):
         return None
     reason = "it lost part of every load"
-    return _values(searches, lambda each: each.twin.carried if each.twin else None, reason)
+    return _values(
+        searches, lambda each: each.reference.carried if each.reference else None, reason
+    )
 
 
 def _ceiling(of: CeilingKind) -> Figure[Searches]:

@@ -2,7 +2,7 @@
 
 from stackcost.analysis.cpu import why_none_per_connection
 from stackcost.analysis.figures.figure import Figure, Values
-from stackcost.analysis.figures.groups import Loads
+from stackcost.analysis.figures.groups import LoadTrials
 from stackcost.analysis.flows import completed_in
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.collector import CollectedFigure
@@ -10,10 +10,10 @@ from stackcost.contracts.collector import CollectedFigure
 PHASE = "sustain"
 
 
-def figure(asked: CollectedFigure) -> Figure[Loads]:
+def figure(asked: CollectedFigure) -> Figure[LoadTrials]:
     """The figure that a collector declared: its unit is that of its values times `factor`."""
 
-    def compute(loads: Loads) -> dict[str, Values] | Values:
+    def compute(loads: LoadTrials) -> dict[str, Values] | Values:
         reason = loads.first_reason(lambda seen: seen.why_unknown(asked.metric))
         if asked.per == "connection":
             reason = reason or loads.first_reason(why_none_per_connection)
@@ -24,7 +24,7 @@ def figure(asked: CollectedFigure) -> Figure[Loads]:
         sums = [sum(each.values()) if each else None for each in found]
         return Values(sums, loads.rounds, reason)
 
-    return Figure[Loads](
+    return Figure[LoadTrials](
         name=asked.name,
         unit=asked.unit,
         definition=asked.definition,

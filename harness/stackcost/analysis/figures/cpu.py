@@ -3,42 +3,42 @@
 from collections.abc import Callable
 
 from stackcost.analysis import breakdown, core_time, cpu, http
-from stackcost.analysis.behind import behind_cost
+from stackcost.analysis.backend import backend_cost
 from stackcost.analysis.figures.figure import Figure, Values
-from stackcost.analysis.figures.groups import KindsOf, Loads
+from stackcost.analysis.figures.groups import KindsOf, LoadTrials
 
 OTHER_HOST = "the kernel of the generator's host is not read"
 NO_IDLE_TASK = "this run, or this kernel, does not tell when the idle task was in an idle state"
 SHARED = "clients also ran on these cores"
 
 
-def _shared(loads: Loads) -> str:
+def _shared(loads: LoadTrials) -> str:
     return SHARED if any(seen.trial.traffic.cores_shared for seen in loads.trials) else ""
 
 
-def _untimed(loads: Loads) -> str:
+def _untimed(loads: LoadTrials) -> str:
     return loads.first_reason(cpu.why_none_per_connection)
 
 
-def _of_server(cost: KindsOf) -> Callable[[Loads], dict[str, Values]]:
+def _of_server(cost: KindsOf) -> Callable[[LoadTrials], dict[str, Values]]:
     """The kinds of a cost on the server's cores."""
     return lambda loads: loads.by_kind(cost, loads.server_cpus, _untimed(loads))
 
 
-def _no_cost(loads: Loads) -> str:
+def _no_cost(loads: LoadTrials) -> str:
     return _shared(loads) or loads.first_reason(
         lambda seen: cpu.why_no_cost(seen, loads.server_cpus)
     )
 
 
-def _generator(loads: Loads) -> dict[str, Values]:
+def _generator(loads: LoadTrials) -> dict[str, Values]:
     cost = http.client_cost if loads.test else cpu.generator_cost
     elsewhere = "" if loads.load_cpus else OTHER_HOST
     reason = _shared(loads) or _untimed(loads) or elsewhere
     return loads.by_kind(cost, loads.load_cpus, reason)
 
 
-def _generator_busy(loads: Loads) -> Values:
+def _generator_busy(loads: LoadTrials) -> Values:
     return loads.each(
         lambda seen: (
             http.busy_share(seen, loads.load_cpus)
@@ -49,7 +49,7 @@ def _generator_busy(loads: Loads) -> Values:
     )
 
 
-SERVER_CPU = Figure[Loads](
+SERVER_CPU = Figure[LoadTrials](
     name="server_cpu",
     unit="us",
     table="costs",
@@ -97,7 +97,7 @@ SERVER_CPU = Figure[Loads](
     },
     compute=lambda loads: loads.by_kind(cpu.server_cost, loads.server_cpus, _no_cost(loads)),
 )
-SERVER_CPU_TOTAL = Figure[Loads](
+SERVER_CPU_TOTAL = Figure[LoadTrials](
     name="server_cpu_total",
     unit="us",
     definition="sum over the kinds of the server's side, without the generator's cost",
@@ -108,8 +108,8 @@ SERVER_CPU_TOTAL = Figure[Loads](
         lambda seen: cpu.server_total(seen, loads.server_cpus), _no_cost(loads)
     ),
 )
-BEHIND_CPU = Figure[Loads](
-    name="behind_cpu",
+BACKEND_CPU = Figure[LoadTrials](
+    name="backend_cpu",
     unit="us",
     table="costs",
     definition="time of the server behind a device per completed connection: its processes in user "
@@ -119,13 +119,13 @@ BEHIND_CPU = Figure[Loads](
     source="tracepoint sched:sched_switch, divided as server_cpu.user; threads napi/*",
     of="load",
     compute=lambda loads: loads.by_kind(
-        behind_cost,
-        loads.server_cpus if loads.context.behind_on == "device" else loads.load_cpus,
+        backend_cost,
+        loads.server_cpus if loads.context.backend_on == "device" else loads.load_cpus,
         _untimed(loads),
     ),
 )
-BESIDE_POLLING = Figure[Loads](
-    name="beside_polling",
+PEER_KERNEL_CPU = Figure[LoadTrials](
+    name="peer_kernel_cpu",
     unit="us",
     table="costs",
     definition="kernel time on a polling peer's cores per completed connection: softirq, and the "
@@ -136,7 +136,7 @@ BESIDE_POLLING = Figure[Loads](
     of="load",
     compute=_of_server(cpu.kernel_cost_on_polling_cores),
 )
-IDLE_TASK = Figure[Loads](
+IDLE_TASK = Figure[LoadTrials](
     name="idle_task",
     unit="us",
     table="costs",
@@ -164,7 +164,7 @@ IDLE_TASK = Figure[Loads](
         _shared(loads) or _untimed(loads) or NO_IDLE_TASK,
     ),
 )
-SOFTIRQ = Figure[Loads](
+SOFTIRQ = Figure[LoadTrials](
     name="softirq",
     unit="us",
     table="costs",
@@ -174,7 +174,7 @@ SOFTIRQ = Figure[Loads](
     of="load",
     compute=_of_server(breakdown.softirq_cost),
 )
-THREADS = Figure[Loads](
+THREADS = Figure[LoadTrials](
     name="threads",
     unit="us",
     table="costs",
@@ -184,7 +184,7 @@ THREADS = Figure[Loads](
     of="load",
     compute=_of_server(breakdown.thread_cost),
 )
-HARDWARE = Figure[Loads](
+HARDWARE = Figure[LoadTrials](
     name="hardware",
     unit="1",
     definition="cycles and instructions of the server's cores, per completed connection; for a "
@@ -197,7 +197,7 @@ HARDWARE = Figure[Loads](
         _untimed(loads) or loads.first_reason(lambda seen: seen.why_unknown("cpu.cycles")),
     ),
 )
-GENERATOR_CPU = Figure[Loads](
+GENERATOR_CPU = Figure[LoadTrials](
     name="generator_cpu",
     unit="us",
     table="costs",
@@ -209,7 +209,7 @@ GENERATOR_CPU = Figure[Loads](
     of="load",
     compute=_generator,
 )
-GENERATOR_BUSY = Figure[Loads](
+GENERATOR_BUSY = Figure[LoadTrials](
     name="generator_busy",
     unit="1",
     definition="share of the generator's loop time spent in iterations that did work; of HTTP "

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from stackcost.analysis import cpu
 from stackcost.analysis.core_time import Cost
 from stackcost.analysis.figures.figure import Figure
-from stackcost.analysis.figures.groups import Loads
+from stackcost.analysis.figures.groups import LoadTrials
 from stackcost.analysis.flows import completed_rate, kept_up
 from stackcost.analysis.readings import Readings
 
@@ -24,7 +24,7 @@ def _own_share(rate: float, cost: Cost, cpus: Collection[int]) -> float | None:
     return rate * sum(parts) / cpu.MICROSECONDS / len(cpus) if len(parts) == len(cost) else None
 
 
-WHOLE_CORES = Figure[Loads](
+WHOLE_CORES = Figure[LoadTrials](
     name="whole_cores_rate",
     unit="connections/s",
     definition="the rate for whole cores: completed connections/s, divided by the share of the "

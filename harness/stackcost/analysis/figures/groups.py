@@ -43,7 +43,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Loads(Group):
+class LoadTrials(Group):
     """All trials of one system at one offered load. `test`: of HTTP clients; else empty."""
 
     context: Context

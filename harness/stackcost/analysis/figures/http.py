@@ -5,32 +5,34 @@ from typing import Literal
 
 from stackcost.analysis import http
 from stackcost.analysis.figures.figure import Figure, Values
-from stackcost.analysis.figures.groups import Loads, Read
+from stackcost.analysis.figures.groups import LoadTrials, Read
 from stackcost.analysis.memory import connection_slab
 
 UDP_CACHES = ("UDP", "PINGv6")  # of HTTP/3; the kernel may merge the two (net/ipv6/ping.c)
 CLIENTS = "the clients' own output"
 
 
-def _asked(read: Read) -> Callable[[Loads], Values | None]:
+def _asked(read: Read) -> Callable[[LoadTrials], Values | None]:
     """One value of each trial of clients that told their settings; else the figure is absent."""
 
-    def compute(loads: Loads) -> Values | None:
+    def compute(loads: LoadTrials) -> Values | None:
         return loads.each(read) if loads.is_http else None
 
     return compute
 
 
-def _sum(name: Literal["rate", "bits_per_second", "unsent"]) -> Callable[[Loads], Values | None]:
+def _sum(
+    name: Literal["rate", "bits_per_second", "unsent"],
+) -> Callable[[LoadTrials], Values | None]:
     return _asked(lambda seen: http.sum_over_clients(seen.trial, name))
 
 
-def _slab(loads: Loads) -> Values:
+def _slab(loads: LoadTrials) -> Values:
     merged = loads.context.merged_caches
     return loads.each(lambda seen: connection_slab(seen, merged, "sustain", UDP_CACHES))
 
 
-CONCURRENCY = Figure[Loads](
+CONCURRENCY = Figure[LoadTrials](
     name="http.concurrency",
     unit="1",
     definition="connections of all clients at once; where it was searched for, it may differ from "
@@ -39,7 +41,7 @@ CONCURRENCY = Figure[Loads](
     of="http",
     compute=_asked(lambda seen: http.concurrency(seen.trial)),
 )
-RATE = Figure[Loads](
+RATE = Figure[LoadTrials](
     name="http.rate",
     unit="1/s",
     definition="requests answered per second, all clients; of tests of new connections so many "
@@ -49,7 +51,7 @@ RATE = Figure[Loads](
     judged=True,
     compute=_sum("rate"),
 )
-BANDWIDTH = Figure[Loads](
+BANDWIDTH = Figure[LoadTrials](
     name="http.bandwidth",
     unit="bit/s",
     definition="what the clients received per second, headers included",
@@ -57,7 +59,7 @@ BANDWIDTH = Figure[Loads](
     of="http",
     compute=_sum("bits_per_second"),
 )
-UNSENT = Figure[Loads](
+UNSENT = Figure[LoadTrials](
     name="http.unsent",
     unit="1",
     definition="requests that were scheduled but not answered by the end of the trial",
@@ -65,7 +67,7 @@ UNSENT = Figure[Loads](
     of="http",
     compute=_sum("unsent"),
 )
-CLIENTS_BUSY = Figure[Loads](
+CLIENTS_BUSY = Figure[LoadTrials](
     name="http.clients_busy",
     unit="1",
     definition="share of the time of the clients' cores that was not idle",
@@ -75,7 +77,7 @@ CLIENTS_BUSY = Figure[Loads](
         loads.each(lambda seen: http.busy_share(seen, loads.load_cpus)) if loads.is_http else None
     ),
 )
-SERVER_BUSY = Figure[Loads](
+SERVER_BUSY = Figure[LoadTrials](
     name="http.server_busy",
     unit="1",
     definition="share of the time of the server's cores that was not idle",
@@ -85,7 +87,7 @@ SERVER_BUSY = Figure[Loads](
         loads.each(lambda seen: http.busy_share(seen, loads.server_cpus)) if loads.is_http else None
     ),
 )
-PROCESS_MEMORY = Figure[Loads](
+PROCESS_MEMORY = Figure[LoadTrials](
     name="process_memory",
     unit="B",
     definition="memory of the server's processes during the test, shared pages divided",
@@ -93,7 +95,7 @@ PROCESS_MEMORY = Figure[Loads](
     of="http",
     compute=lambda loads: loads.each(lambda seen: seen.level("process.pss", "sustain")),
 )
-CONNECTION_SLAB = Figure[Loads](
+CONNECTION_SLAB = Figure[LoadTrials](
     name="connection_slab",
     unit="B",
     definition="the kernel's slab caches that connections are made of, of both ends, during the "

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hdrh.histogram import HdrHistogram
 
 from stackcost.analysis.figures.figure import Figure, Values
-from stackcost.analysis.figures.groups import Loads
+from stackcost.analysis.figures.groups import LoadTrials
 from stackcost.analysis.thresholds import BEYOND_PERCENTILE
 from stackcost.contracts.latency import KINDS, PERCENTILES, TAIL, percentile_us
 from stackcost.contracts.trial import Trial
@@ -29,7 +29,7 @@ def timed(trials: Sequence[Trial]) -> dict[str, dict[str, int]]:
     return found
 
 
-def _percentiles(loads: Loads) -> dict[str, Values]:
+def _percentiles(loads: LoadTrials) -> dict[str, Values]:
     """Of each template group (not named: none) and kind of time; unknown with a real TRex."""
     stored = [seen.trial.traffic.latency or {} for seen in loads.trials]
     groups = dict.fromkeys(group for each in stored for group in each) or {"": None}
@@ -50,7 +50,7 @@ def _percentiles(loads: Loads) -> dict[str, Values]:
     return found
 
 
-def _by_ab(loads: Loads) -> bool:
+def _by_ab(loads: LoadTrials) -> bool:
     asked = (seen.trial.traffic.http_settings for seen in loads.trials)
     return any(each is not None and each.program == "ab" for each in asked)
 
@@ -61,7 +61,7 @@ def needed(name: str) -> int:
 
 
 def too_few(name: str) -> str:
-    """Why a percentile of the tail is not told."""
+    """Why a percentile of the tail is not shown."""
     return f"fewer than {needed(name):,} connections in a trial, {BEYOND_PERCENTILE} beyond it"
 
 
@@ -71,7 +71,7 @@ def _told(histogram: HdrHistogram, name: str) -> float | None:
     return percentile_us(histogram, PERCENTILES[name])
 
 
-LATENCY = Figure[Loads](
+LATENCY = Figure[LoadTrials](
     name="latency",
     unit="us",
     table="latency",

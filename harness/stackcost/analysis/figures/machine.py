@@ -1,11 +1,11 @@
 """Figures of the machine during a load: what slowed it, what it accounts for, its energy."""
 
 from stackcost.analysis import core_time, flows
-from stackcost.analysis.closure import closure
+from stackcost.analysis.accounted_time import accounted_time
 from stackcost.analysis.figures.figure import Figure, Values
-from stackcost.analysis.figures.groups import Loads
+from stackcost.analysis.figures.groups import LoadTrials
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.slowed import call_seconds, load_seconds
+from stackcost.analysis.slowed import memory_read_seconds, system_call_seconds
 from stackcost.analysis.undisturbed import undisturbed
 
 NANOSECONDS = 1e9
@@ -20,20 +20,20 @@ def undisturbed_seconds(seen: Readings, cpus: tuple[int, ...]) -> float | None:
     return found.seconds if found else None
 
 
-def load_nanoseconds(seen: Readings) -> float | None:
+def memory_read_nanoseconds(seen: Readings) -> float | None:
     """Duration of a load from memory; None if not read."""
-    seconds = load_seconds(seen)
+    seconds = memory_read_seconds(seen)
     return None if seconds is None else seconds * NANOSECONDS
 
 
-def call_nanoseconds(seen: Readings) -> float | None:
+def system_call_nanoseconds(seen: Readings) -> float | None:
     """Duration of two known system calls on the server's cores; None if not read."""
-    seconds = call_seconds(seen)
+    seconds = system_call_seconds(seen)
     return None if seconds is None else seconds * NANOSECONDS
 
 
-def _closed(seen: Readings) -> float | None:
-    found = closure(seen, "sustain")
+def _accounted(seen: Readings) -> float | None:
+    found = accounted_time(seen, "sustain")
     return found.share if found else None
 
 
@@ -42,14 +42,14 @@ def _joules(seen: Readings) -> float | None:
     return None if used is None or not count else MILLION * used / count
 
 
-def _energy(loads: Loads) -> Values:
+def _energy(loads: LoadTrials) -> Values:
     reason = loads.first_reason(flows.why_no_connection) or loads.first_reason(
         lambda seen: seen.why_unknown("energy.used")
     )
     return loads.each(_joules, reason or NOT_READ)
 
 
-UNDISTURBED = Figure[Loads](
+UNDISTURBED = Figure[LoadTrials](
     name="undisturbed",
     unit="s",
     definition="undisturbed time of the sustain window: slices of 0.1 s in which known work on the "
@@ -63,25 +63,25 @@ UNDISTURBED = Figure[Loads](
         lambda seen: undisturbed_seconds(seen, loads.server_cpus), NOT_CUT
     ),
 )
-LOAD_TIME = Figure[Loads](
-    name="load_time",
+MEMORY_READ_TIME = Figure[LoadTrials](
+    name="memory_read_time",
     unit="ns",
-    definition="duration of a load from memory that no program of this machine keeps in a core's "
+    definition="time of one read from memory that no program of this machine keeps in a core's "
     "own caches; it shows how busy the shared caches and the memory of the host are",
     source="harness/stackcost/collect/core_speed.c, over the whole sustain window",
     of="load",
-    compute=lambda loads: loads.each(load_nanoseconds),
+    compute=lambda loads: loads.each(memory_read_nanoseconds),
 )
-CLOSURE = Figure[Loads](
-    name="closure",
+ACCOUNTED_SHARE = Figure[LoadTrials](
+    name="accounted_share",
     unit="1",
     definition="exact time of all kinds over all cores / (wall time x cores); stolen time is part "
     "of the kind that it interrupted",
     source="cpu.exact_time",
     of="load",
-    compute=lambda loads: loads.each(_closed),
+    compute=lambda loads: loads.each(_accounted),
 )
-RECEIVE_SHARE = Figure[Loads](
+RECEIVE_SHARE = Figure[LoadTrials](
     name="receive_share",
     unit="1",
     definition="share of the machine's receive work that ran on the server's cores: NET_RX softirq "
@@ -90,7 +90,7 @@ RECEIVE_SHARE = Figure[Loads](
     of="load",
     compute=lambda loads: loads.each(lambda seen: core_time.receive_share(seen, loads.server_cpus)),
 )
-ENERGY = Figure[Loads](
+ENERGY = Figure[LoadTrials](
     name="energy",
     unit="J",
     definition="energy of all processor packages in the sustain window for a million completed "

@@ -5,7 +5,7 @@ from statistics import median
 
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import of_lines
-from stackcost.analysis.memory_total import Holds
+from stackcost.analysis.memory_total import HoldTrials
 from stackcost.analysis.slab_owners import shares
 
 SHOWN_CACHES = 12
@@ -13,12 +13,12 @@ SHOWN_PASSED = 0.05  # objects per flow: functions with fewer are left out
 AS_PER_FLOW = "as memory.per_flow"
 
 
-def _total(holds: Holds) -> Values:
+def _total(holds: HoldTrials) -> Values:
     each_round, why = holds.per_flow
     return Values(list(each_round.values()), list(each_round), why)
 
 
-def _largest_caches(holds: Holds) -> dict[str, Values]:
+def _largest_caches(holds: HoldTrials) -> dict[str, Values]:
     """The caches with the largest slopes, by the median of the rounds."""
     slopes = of_lines(holds.caches, "slope")
     sizes = {name: abs(_median(values)) for name, values in slopes.items()}
@@ -26,7 +26,9 @@ def _largest_caches(holds: Holds) -> dict[str, Values]:
     return {name: slopes[name] for name in largest[:SHOWN_CACHES]}
 
 
-def _of_owners(holds: Holds, value: Callable[[str, int], dict[str, float]]) -> dict[str, Values]:
+def _of_owners(
+    holds: HoldTrials, value: Callable[[str, int], dict[str, float]]
+) -> dict[str, Values]:
     """Of the shown caches of a kernel's flows, a value by "cache: function" in each round."""
     if "kernel slab" not in holds.counted:
         return {}
@@ -54,7 +56,7 @@ def _of_owners(holds: Holds, value: Callable[[str, int], dict[str, float]]) -> d
     }
 
 
-def _owners(holds: Holds) -> dict[str, Values]:
+def _owners(holds: HoldTrials) -> dict[str, Values]:
     def value(cache: str, number: int) -> dict[str, float]:
         line = holds.caches[number].get(cache)
         found = shares(holds.owners[number].get(cache, {}))
@@ -63,7 +65,7 @@ def _owners(holds: Holds) -> dict[str, Values]:
     return _of_owners(holds, value)
 
 
-def _passed(holds: Holds) -> dict[str, Values]:
+def _passed(holds: HoldTrials) -> dict[str, Values]:
     def value(cache: str, number: int) -> dict[str, float]:
         found = holds.owners[number].get(cache, {})
         return {name: each.passed for name, each in found.items() if each.passed >= SHOWN_PASSED}
@@ -76,7 +78,7 @@ def _median(values: Values) -> float:
     return median(known) if known else 0.0
 
 
-PER_FLOW = Figure[Holds](
+PER_FLOW = Figure[HoldTrials](
     name="memory.per_flow",
     unit="B",
     definition="slope of a least-squares line through memory over the number of flows held open; "
@@ -87,7 +89,7 @@ PER_FLOW = Figure[Holds](
     of="memory",
     compute=lambda holds: of_lines(holds.fitted, "slope"),
 )
-AT_NO_FLOW = Figure[Holds](
+AT_NO_FLOW = Figure[HoldTrials](
     name="memory.at_no_flow",
     unit="B",
     definition="intercept of the same line: memory without any connection; of the kernel's kinds "
@@ -96,7 +98,7 @@ AT_NO_FLOW = Figure[Holds](
     of="memory",
     compute=lambda holds: of_lines(holds.fitted, "intercept"),
 )
-TOTAL = Figure[Holds](
+TOTAL = Figure[HoldTrials](
     name="memory.total",
     unit="B",
     definition="sum of the slopes of the kinds in `counted`; a peer's flows are in its pools, "
@@ -107,7 +109,7 @@ TOTAL = Figure[Holds](
     judged=True,
     compute=_total,
 )
-STRAIGHTNESS = Figure[Holds](
+STRAIGHTNESS = Figure[HoldTrials](
     name="memory.straightness",
     unit="1",
     definition="coefficient of determination of that line: 1 when every point is on it",
@@ -115,7 +117,7 @@ STRAIGHTNESS = Figure[Holds](
     of="memory",
     compute=lambda holds: of_lines(holds.fitted, "r_squared"),
 )
-CACHES = Figure[Holds](
+CACHES = Figure[HoldTrials](
     name="memory.caches",
     unit="B",
     definition="slope of one slab cache of the kernel over the number of flows held open",
@@ -123,7 +125,7 @@ CACHES = Figure[Holds](
     of="memory",
     compute=_largest_caches,
 )
-OWNERS = Figure[Holds](
+OWNERS = Figure[HoldTrials](
     name="memory.owners",
     unit="B",
     definition="memory.caches of one cache, divided by the function that allocated its objects: "
@@ -135,7 +137,7 @@ OWNERS = Figure[Holds](
     of="memory",
     compute=_owners,
 )
-PASSED = Figure[Holds](
+PASSED = Figure[HoldTrials](
     name="memory.passed",
     unit="1",
     definition="objects of one cache that a function allocated for each flow while flows were "
@@ -145,11 +147,11 @@ PASSED = Figure[Holds](
     of="memory",
     compute=_passed,
 )
-SOCKETS = Figure[Holds](
+SOCKETS = Figure[HoldTrials](
     name="memory.sockets",
     unit="1",
     definition="TCP sockets of the kernel for each flow held open: in the system's namespace "
-    "(own), and of the server behind a device (behind)",
+    "(own), and of the server behind a device (backend)",
     source="/proc/net/sockstat TCP inuse; sockets of the server behind",
     of="memory",
     compute=lambda holds: of_lines(holds.sockets, "slope"),

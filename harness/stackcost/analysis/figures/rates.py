@@ -2,7 +2,7 @@
 
 from stackcost.analysis import core_time, flows
 from stackcost.analysis.figures.figure import Declared, Figure, Values
-from stackcost.analysis.figures.groups import Loads
+from stackcost.analysis.figures.groups import LoadTrials
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.load.base import RETRANSMITTED
 
@@ -58,7 +58,7 @@ def _sums(seen: Readings) -> dict[str, tuple[float, float]]:
     return found
 
 
-def _packets(loads: Loads) -> Values:
+def _packets(loads: LoadTrials) -> Values:
     one_segment = loads.context.one_segment
     reason = loads.first_reason(flows.why_no_connection) or loads.first_reason(
         lambda seen: why_no_packets(seen, one_segment)
@@ -66,7 +66,7 @@ def _packets(loads: Loads) -> Values:
     return loads.each(lambda seen: packets_per_connection(seen, one_segment), reason)
 
 
-def _sent_again(loads: Loads) -> dict[str, Values] | None:
+def _sent_again(loads: LoadTrials) -> dict[str, Values] | None:
     """Of loads with a network of the experiment; elsewhere it is a flag, as it must not be."""
     if not any(seen.trial.traffic.network for seen in loads.trials):
         return None
@@ -104,7 +104,7 @@ OFFERED = Declared(
     source="the experiment file; TRex ASTF cps x multiplier",
     of="load",
 )
-FAILED = Figure[Loads](
+FAILED = Figure[LoadTrials](
     name="failed",
     unit="1",
     definition="connections (HTTP clients: requests) of the whole trial that did not complete, for "
@@ -114,7 +114,7 @@ FAILED = Figure[Loads](
     of="load",
     compute=lambda loads: loads.each(lambda seen: float(seen.trial.traffic.failed)),
 )
-COMPLETED = Figure[Loads](
+COMPLETED = Figure[LoadTrials](
     name="completed_cps",
     unit="1/s",
     definition="connections that were opened, fully served and closed during the sustain window, "
@@ -126,7 +126,7 @@ COMPLETED = Figure[Loads](
         flows.completed_rate, loads.first_reason(flows.why_no_connection)
     ),
 )
-SENT_AGAIN = Figure[Loads](
+SENT_AGAIN = Figure[LoadTrials](
     name="sent_again",
     unit="1",
     definition="segments that were sent again, per completed connection, in the sustain window, by "
@@ -137,7 +137,7 @@ SENT_AGAIN = Figure[Loads](
     of="load",
     compute=_sent_again,
 )
-PACKETS = Figure[Loads](
+PACKETS = Figure[LoadTrials](
     name="packets",
     unit="1",
     definition="packets at the server's interface, both ways, per completed connection; unknown "

@@ -22,21 +22,21 @@ from stackcost.analysis.figures import (
 )
 from stackcost.analysis.figures.ceilings import Searches
 from stackcost.analysis.figures.figure import Declared, Figure, Of, Trials
-from stackcost.analysis.figures.groups import Group, Loads
+from stackcost.analysis.figures.groups import Group, LoadTrials
 from stackcost.analysis.head import Definition
-from stackcost.analysis.memory_total import Holds
+from stackcost.analysis.memory_total import HoldTrials
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.spread import Spread
 from stackcost.contracts.collector import CollectedFigure
 from stackcost.contracts.load import CeilingKind
 
-OF_LOADS: tuple[Figure[Loads], ...] = (
+OF_LOADS: tuple[Figure[LoadTrials], ...] = (
     rates.FAILED,
     rates.COMPLETED,
     cpu.SERVER_CPU,
     cpu.SERVER_CPU_TOTAL,
-    cpu.BEHIND_CPU,
-    cpu.BESIDE_POLLING,
+    cpu.BACKEND_CPU,
+    cpu.PEER_KERNEL_CPU,
     cpu.IDLE_TASK,
     cpu.SOFTIRQ,
     cpu.THREADS,
@@ -45,8 +45,8 @@ OF_LOADS: tuple[Figure[Loads], ...] = (
     why.BAND,
     cpu.HARDWARE,
     machine.UNDISTURBED,
-    machine.LOAD_TIME,
-    machine.CLOSURE,
+    machine.MEMORY_READ_TIME,
+    machine.ACCOUNTED_SHARE,
     cpu.GENERATOR_CPU,
     cpu.GENERATOR_BUSY,
     machine.RECEIVE_SHARE,
@@ -90,7 +90,7 @@ OF_EVENTS: tuple[Figure[EventTrial], ...] = (
     events.FIRST_FAILURE,
     events.RECOVERED,
 )
-OF_MEMORY: tuple[Figure[Holds], ...] = (
+OF_MEMORY: tuple[Figure[HoldTrials], ...] = (
     memory.PER_FLOW,
     memory.AT_NO_FLOW,
     memory.TOTAL,
@@ -121,15 +121,15 @@ EVENTS: tuple[Of, ...] = ("event", "device")
 _IN_OTHER_TABLES = tuple(f"{each.name}." for each in OF_LOADS if each.table != "loads")
 
 
-def of_load(loads: Loads) -> dict[str, Spread]:
+def of_load(loads: LoadTrials) -> dict[str, Spread]:
     """Every figure of one system at one load, by name; with those of the run's own collectors."""
     own = [collected.figure(each) for each in loads.context.figures]
-    every: tuple[Figure[Loads], ...] = (*OF_LOADS, *OF_DEVICES, *own)
+    every: tuple[Figure[LoadTrials], ...] = (*OF_LOADS, *OF_DEVICES, *own)
     others = {"http": not loads.test, "gate": not loads.context.of_gate}
     return _computed([each for each in every if not others.get(each.of)], loads)
 
 
-def of_memory(holds: Holds) -> dict[str, Spread]:
+def of_memory(holds: HoldTrials) -> dict[str, Spread]:
     """Every figure of one system's held flows, by name."""
     return _computed(OF_MEMORY, holds)
 

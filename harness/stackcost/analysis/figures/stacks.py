@@ -5,7 +5,7 @@ from functools import partial
 
 from stackcost.analysis import generators, http
 from stackcost.analysis.figures.figure import Figure, Values
-from stackcost.analysis.figures.groups import Loads, Read
+from stackcost.analysis.figures.groups import LoadTrials, Read
 from stackcost.analysis.readings import Readings
 
 METRIC = "onload.counter"
@@ -46,7 +46,7 @@ def blocked(seen: Readings) -> dict[str, float]:
     return {part: seconds / length for part, seconds in waited.items()}
 
 
-def _onload(loads: Loads) -> dict[str, Values]:
+def _onload(loads: LoadTrials) -> dict[str, Values]:
     if not any(is_onload(seen) for seen in loads.trials):
         return {}
     why = loads.first_reason(lambda seen: seen.why_unknown(METRIC))
@@ -57,28 +57,28 @@ def _per_second(counter: str, seen: Readings) -> float | None:
     return seen.rate(METRIC, "sustain", counter=counter)
 
 
-def _cached(loads: Loads) -> Loads | None:
+def _cached(loads: LoadTrials) -> LoadTrials | None:
     """The trials that reached their sustain phase; None of a server that is no cache."""
     ended = [seen for seen in loads.trials if "sustain" in seen.phases]
     if not any(seen.samples("cache.misses") for seen in ended):
         return None
-    return Loads(ended, loads.context, loads.test)
+    return LoadTrials(ended, loads.context, loads.test)
 
 
-def _of_cache(read: Read) -> Callable[[Loads], Values | None]:
-    def compute(loads: Loads) -> Values | None:
+def _of_cache(read: Read) -> Callable[[LoadTrials], Values | None]:
+    def compute(loads: LoadTrials) -> Values | None:
         cached = _cached(loads)
         return cached.each(read) if cached else None
 
     return compute
 
 
-def _blocked(loads: Loads) -> dict[str, Values]:
+def _blocked(loads: LoadTrials) -> dict[str, Values]:
     cached = _cached(loads)
     return cached.of_each([blocked(seen) for seen in cached.trials]) if cached else {}
 
 
-ONLOAD = Figure[Loads](
+ONLOAD = Figure[LoadTrials](
     name="onload",
     unit="1/s",
     definition="how often Onload polled, and what it found, per second of the sustain window",
@@ -107,7 +107,7 @@ ONLOAD = Figure[Loads](
     },
     compute=_onload,
 )
-HIT_RATIO = Figure[Loads](
+HIT_RATIO = Figure[LoadTrials](
     name="cache.hit_ratio",
     unit="1",
     definition="share of requests that the cache's origin did not get",
@@ -115,7 +115,7 @@ HIT_RATIO = Figure[Loads](
     of="http",
     compute=_of_cache(hit_ratio),
 )
-DISK_SHARE = Figure[Loads](
+DISK_SHARE = Figure[LoadTrials](
     name="cache.disk_share",
     unit="1",
     definition="bytes that the cache's processes had read from disks, by bytes that the clients "
@@ -124,7 +124,7 @@ DISK_SHARE = Figure[Loads](
     of="http",
     compute=_of_cache(disk_share),
 )
-BLOCKED = Figure[Loads](
+BLOCKED = Figure[LoadTrials](
     name="cache.blocked",
     unit="s/s",
     definition="seconds per second that the cache's threads were blocked, by part: at most 1 for "
@@ -133,7 +133,7 @@ BLOCKED = Figure[Loads](
     of="http",
     compute=_blocked,
 )
-WARM_AT_START = Figure[Loads](
+WARM_AT_START = Figure[LoadTrials](
     name="cache.warm_at_start",
     unit="B",
     definition="bytes of the cache's objects that were in memory when the trial began",
@@ -143,15 +143,15 @@ WARM_AT_START = Figure[Loads](
 )
 
 
-def _generator(what: str, unit: str, definition: str, source: str) -> Figure[Loads]:
+def _generator(what: str, unit: str, definition: str, source: str) -> Figure[LoadTrials]:
     """A figure of each of several generators; none where a single one made the load."""
     read = generators.READ[what]
 
-    def compute(loads: Loads) -> dict[str, Values]:
+    def compute(loads: LoadTrials) -> dict[str, Values]:
         names = generators.parts(seen.trial for seen in loads.trials)
         return {name: loads.each(partial(read, name)) for name in names}
 
-    return Figure[Loads](
+    return Figure[LoadTrials](
         name=f"generators.{what}",
         unit=unit,
         definition=definition,

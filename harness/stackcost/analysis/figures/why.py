@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from stackcost.analysis.figures.figure import Figure, Values
-from stackcost.analysis.figures.groups import Loads
-from stackcost.analysis.why.division import Part, by_category, division, why_none
+from stackcost.analysis.figures.groups import LoadTrials
+from stackcost.analysis.why.attribution import CategoryTime, attribution, by_category, why_none
 
 SOURCE = (
     "server_cpu, divided by the samples of stacks (perf_event_open, software CPU clock); "
@@ -12,11 +12,11 @@ SOURCE = (
 )
 
 
-def _of(value: Callable[[Part], float]) -> Callable[[Loads], dict[str, Values]]:
+def _of(value: Callable[[CategoryTime], float]) -> Callable[[LoadTrials], dict[str, Values]]:
     """One value of each category; a category without a sample in a trial took nothing there."""
 
-    def compute(loads: Loads) -> dict[str, Values]:
-        found = [division(seen, loads.server_cpus) for seen in loads.trials]
+    def compute(loads: LoadTrials) -> dict[str, Values]:
+        found = [attribution(seen, loads.server_cpus) for seen in loads.trials]
         if not any(found):
             return {}
         known = [by_category(each.parts) if each and not each.reason else None for each in found]
@@ -39,7 +39,7 @@ def _of(value: Callable[[Part], float]) -> Callable[[Loads], dict[str, Values]]:
     return compute
 
 
-WHY = Figure[Loads](
+WHY = Figure[LoadTrials](
     name="why",
     unit="us",
     table="why",
@@ -51,7 +51,7 @@ WHY = Figure[Loads](
     of="load",
     compute=_of(lambda part: part.us),
 )
-ERROR = Figure[Loads](
+ERROR = Figure[LoadTrials](
     name="why_error",
     unit="us",
     table="why",
@@ -61,7 +61,7 @@ ERROR = Figure[Loads](
     of="load",
     compute=_of(lambda part: part.error),
 )
-BAND = Figure[Loads](
+BAND = Figure[LoadTrials](
     name="why_interrupts_off",
     unit="us",
     table="why",

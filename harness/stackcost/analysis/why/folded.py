@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection
 
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.why.division import interrupts, kinds_of
+from stackcost.analysis.why.attribution import interrupts, kinds_of
 
 
 def weighted(seen: Readings, cpus: Collection[int]) -> dict[str, float]:

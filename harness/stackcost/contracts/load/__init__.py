@@ -10,7 +10,7 @@ from pydantic import Field
 
 from stackcost.contracts.load.base import Load
 from stackcost.contracts.load.constant import ConstantLoad
-from stackcost.contracts.load.event import DeviceEvent, EventTimes
+from stackcost.contracts.load.event import DeviceEvent, EventTimeline
 from stackcost.contracts.load.held import ESTABLISHED, FlowState, HeldFlows
 from stackcost.contracts.load.http import HttpClients
 from stackcost.contracts.load.mix import MixedLoad, MixStep
@@ -23,7 +23,7 @@ __all__ = [
     "CeilingKind",
     "ConstantLoad",
     "DeviceEvent",
-    "EventTimes",
+    "EventTimeline",
     "FlowState",
     "HeldFlows",
     "HttpClients",

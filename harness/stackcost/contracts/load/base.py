@@ -18,7 +18,7 @@ from stackcost.contracts.counts import (
     Schedule,
     Second,
     StackCheck,
-    StoredPart,
+    StoredData,
 )
 from stackcost.contracts.http import HttpCounts, HttpSettings
 from stackcost.contracts.network import NetworkCounts
@@ -26,7 +26,7 @@ from stackcost.contracts.tls import TlsCounts
 
 # What is looked for in the trials of a kind; analysis/flags.py has the rule of each.
 Failure = Literal["connections failed", "requests failed", "rate missed", "flows not held"]
-Doubt = Literal["disturbed", "suspended", "readings", "unsteady", "closed loop"]
+Flag = Literal["disturbed", "suspended", "readings", "unsteady", "closed loop"]
 
 # tcp_drop() of BSD stacks counts every abort in one of the first two; the third are flows the
 # generator cut because its test ended. Those of FAILED beyond them never became flows.
@@ -35,13 +35,13 @@ FAILED = (*ABORTED, "err_c_nf_throttled", "err_c_tuple_err", "err_no_memory")
 RETRANSMITTED = ("tcps_sndrexmitpack", "tcps_rexmttimeo_syn")
 
 
-class Load(StoredPart):
+class Load(StoredData):
     """One load on a system. A kind has a field for what it asks for and reads; of the rest this
     class has the answer. A field without a default is written `= field()` in a kind, because it
     would take the default of here.
 
     `unit`: what is counted, and what a cost is of. `main_phase`: its figures are taken from there.
-    `failures`, `doubts`: what is looked for in its trials, in this order. The fields are explained
+    `failures`, `flags`: what is looked for in its trials, in this order. The fields are explained
     in the kinds that have them. Counters are the generator's, under TRex's names, and of the whole
     trial.
     """
@@ -49,7 +49,7 @@ class Load(StoredPart):
     unit: ClassVar[Literal["connection", "request"]] = "connection"
     main_phase: ClassVar[Literal["sustain", "hold"]] = "sustain"
     failures: ClassVar[tuple[Failure, ...]] = ()
-    doubts: ClassVar[tuple[Doubt, ...]] = ()
+    flags: ClassVar[tuple[Flag, ...]] = ()
 
     kind: str = ""
     test: str = ""
@@ -73,7 +73,7 @@ class Load(StoredPart):
     processes: Sequence[int] = ()
     others: Sequence[int] = ()
     ended_early: bool = False
-    carrier: StackCheck | None = None
+    stack_check: StackCheck | None = None
     answered: int | None = None
 
     @property

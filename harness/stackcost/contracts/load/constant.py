@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from stackcost.contracts.counts import Histograms, Second
-from stackcost.contracts.load.base import Doubt, Failure
+from stackcost.contracts.load.base import Failure, Flag
 from stackcost.contracts.load.profile import ProfileTraffic
 
 
@@ -20,7 +20,7 @@ class ConstantLoad(ProfileTraffic):
     """
 
     failures: ClassVar[tuple[Failure, ...]] = ("connections failed", "rate missed")
-    doubts: ClassVar[tuple[Doubt, ...]] = ("disturbed", "readings", "unsteady")
+    flags: ClassVar[tuple[Flag, ...]] = ("disturbed", "readings", "unsteady")
 
     kind: Literal["load"] = "load"
     offered_cps: float = field()

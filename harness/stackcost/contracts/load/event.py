@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from stackcost.contracts.counts import StoredPart
+from stackcost.contracts.counts import StoredData
 from stackcost.contracts.event_settings import EventName, EventSettings
-from stackcost.contracts.load.base import Doubt
+from stackcost.contracts.load.base import Flag
 from stackcost.contracts.load.profile import ProfileTraffic
 
 
 @dataclass
-class EventTimes(StoredPart):
+class EventTimeline(StoredData):
     """How an event went. `began`: when its traffic started, CLOCK_MONOTONIC seconds.
 
     `answer_bytes`: of each answer on an established connection. `dead_timeout_s`: seconds for which
@@ -26,11 +26,11 @@ class EventTimes(StoredPart):
 
 @dataclass(kw_only=True)
 class DeviceEvent(ProfileTraffic):
-    """Something that happens to a device under traffic. `course`: None until it has begun."""
+    """Something that happens to a device under traffic. `timeline`: None until it has begun."""
 
-    doubts: ClassVar[tuple[Doubt, ...]] = ("suspended",)  # its traffic is disturbed by intent
+    flags: ClassVar[tuple[Flag, ...]] = ("suspended",)  # its traffic is disturbed by intent
 
     kind: Literal["event"] = "event"
     event: EventName
     settings: EventSettings
-    course: EventTimes | None = None
+    timeline: EventTimeline | None = None

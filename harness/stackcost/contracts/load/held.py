@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from stackcost.contracts.load.base import Doubt, Failure
+from stackcost.contracts.load.base import Failure, Flag
 from stackcost.contracts.load.profile import ProfileTraffic
 
 FlowState = Literal["established", "tracked", "half-open", "time-wait"]
@@ -20,7 +20,7 @@ class HeldFlows(ProfileTraffic):
 
     main_phase: ClassVar[Literal["sustain", "hold"]] = "hold"
     failures: ClassVar[tuple[Failure, ...]] = ("connections failed", "flows not held")
-    doubts: ClassVar[tuple[Doubt, ...]] = ("disturbed", "readings")
+    flags: ClassVar[tuple[Flag, ...]] = ("disturbed", "readings")
 
     kind: Literal["hold"] = "hold"
     open_flows: int = field()

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from stackcost.contracts.counts import Histograms, Limits, StackCheck
 from stackcost.contracts.http import HttpCounts, HttpSettings
-from stackcost.contracts.load.base import Doubt, Failure, Load
+from stackcost.contracts.load.base import Failure, Flag, Load
 
 
 @dataclass(kw_only=True)
@@ -17,14 +17,14 @@ class HttpClients(Load):
     process ids of the clients. `others`: where cores are shared, process ids of all that ran in the
     bed's namespaces, and of the harness. `ended_early`: a client's time was over before the last
     reading of the sustain window. `server_requests`: as of `ConstantLoad`. `limits`: as of
-    `ProfileTraffic`. `carrier`: of the clients' connections. `answered`: of the connections that
-    stay open, those that had received anything when the sustain window ended; None where that was
-    not read.
+    `ProfileTraffic`. `stack_check`: of the clients' connections. `answered`: of the connections
+    that stay open, those that had received anything when the sustain window ended; None where that
+    was not read.
     """
 
     unit: ClassVar[Literal["connection", "request"]] = "request"
     failures: ClassVar[tuple[Failure, ...]] = ("requests failed",)
-    doubts: ClassVar[tuple[Doubt, ...]] = ("disturbed", "closed loop")
+    flags: ClassVar[tuple[Flag, ...]] = ("disturbed", "closed loop")
 
     kind: Literal["http"] = "http"
     test: str = field()
@@ -37,7 +37,7 @@ class HttpClients(Load):
     ended_early: bool = False
     server_requests: int | None = None
     limits: Limits | None = None
-    carrier: StackCheck | None = None
+    stack_check: StackCheck | None = None
     answered: int | None = None
 
     @property

@@ -3,14 +3,14 @@
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from stackcost.contracts.counts import StoredPart
-from stackcost.contracts.load.base import Doubt
+from stackcost.contracts.counts import StoredData
+from stackcost.contracts.load.base import Flag
 from stackcost.contracts.load.profile import ProfileTraffic
 from stackcost.contracts.window import Window
 
 
 @dataclass
-class MixStep(StoredPart):
+class MixStep(StoredData):
     """One load of mixed traffic, in flows/s, and the window in which it was watched."""
 
     flows_per_second: float
@@ -24,7 +24,7 @@ class MixedLoad(ProfileTraffic):
     `steps`: those that came to their end, in order.
     """
 
-    doubts: ClassVar[tuple[Doubt, ...]] = ("suspended",)  # it rises until the device loses some
+    flags: ClassVar[tuple[Flag, ...]] = ("suspended",)  # it rises until the device loses some
 
     kind: Literal["mix"] = "mix"
     steps: list[MixStep] = field(default_factory=list)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from stackcost.contracts.counts import Histograms
-from stackcost.contracts.load.base import Doubt, Failure
+from stackcost.contracts.load.base import Failure, Flag
 from stackcost.contracts.load.profile import ProfileTraffic
 
 
@@ -17,7 +17,7 @@ class OwnLoad(ProfileTraffic):
     """
 
     failures: ClassVar[tuple[Failure, ...]] = ("connections failed",)
-    doubts: ClassVar[tuple[Doubt, ...]] = ("disturbed", "readings")
+    flags: ClassVar[tuple[Flag, ...]] = ("disturbed", "readings")
 
     kind: Literal["own"] = "own"
     name: str

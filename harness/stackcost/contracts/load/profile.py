@@ -19,7 +19,7 @@ class ProfileTraffic(Load):
     under load, at the end of the sustain window, of the hold, of an event, or of the highest step;
     None: not read, as of an event that breaks the device. `overrun_s`: seconds from the end of the
     load, or of the hold, to the end of the last reading that was to be made before it: the last
-    edge, what carried the connections, limits; 0: all in time; None: not told. `generators`: the
+    edge, what carried the connections, limits; 0: all in time; None: not known. `generators`: the
     part of each of several; empty of a single one. `client` and `schedule` are then their sums.
     `tls`: None: the connections had none. `network`: None: there was only the bed's link.
     """

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from stackcost.contracts.counts import StoredPart
+from stackcost.contracts.counts import StoredData
 from stackcost.contracts.load.base import Load
 from stackcost.contracts.load.constant import ConstantLoad
 from stackcost.contracts.load.held import HeldFlows
@@ -14,7 +14,7 @@ CeilingKind = Literal["connections", "flows", "requests"]  # what a search finds
 
 
 @dataclass
-class Loss(StoredPart):
+class Loss(StoredData):
     """What a step of a search was to offer and lost of it, in the unit of what is searched for.
 
     `lost_by`: by cause; docs/metrics.md defines it. A connection may be in two causes, so the sum
@@ -34,8 +34,8 @@ class SearchStep(Load):
 
     `load`: connections/s, requests/s or open flows. `offered`: the same as a load of its own, with
     what was read. `duration_s`: seconds for which it was offered, or flows were held. `repeat`: 0,
-    or which repeat of a disturbed trial. `twin`: whether it was offered to the server's twin, after
-    the search. `loss`: None: it was cut short.
+    or which repeat of a disturbed trial. `reference`: whether it was offered to the server's
+    reference system, after the search. `loss`: None: it was cut short.
 
     ValueError when `offered` is not what a search of `of` offers.
     """
@@ -46,7 +46,7 @@ class SearchStep(Load):
     duration_s: float
     offered: Annotated[ConstantLoad | HeldFlows, Field(discriminator="kind")]
     repeat: int = 0
-    twin: bool = False
+    reference: bool = False
     loss: Loss | None = None
 
     def __post_init__(self) -> None:

@@ -14,10 +14,10 @@ from stackcost.report.plots.drawing import (
     key,
     labels,
     line,
-    looks,
     lying,
     panels,
     stack,
+    styles,
     whiskers,
 )
 from stackcost.report.words import INTERVAL
@@ -62,8 +62,8 @@ def cost_over_payload(servers: Sequence[ServerResult]) -> Figure | None:
     if len({length for points in lines.values() for length, _ in points}) < 2:
         return None
     figure, (axes,) = panels(1)
-    for (name, points), look in zip(lines.items(), looks(), strict=False):
-        line(axes, name, sorted(points, key=lambda point: point[0]), look)
+    for (name, points), style in zip(lines.items(), styles(), strict=False):
+        line(axes, name, sorted(points, key=lambda point: point[0]), style)
     labels(axes, "response, bytes", PER_CONNECTION)
     key(figure, [axes])
     return figure
@@ -80,8 +80,8 @@ def cost_over_workers(servers: Sequence[ServerResult]) -> Figure | None:
     if len({workers for points in lines.values() for workers, _ in points}) < 2:
         return None
     figure, (axes,) = panels(1)
-    for (name, points), look in zip(lines.items(), looks(), strict=False):
-        line(axes, name, sorted(points, key=lambda point: point[0]), look)
+    for (name, points), style in zip(lines.items(), styles(), strict=False):
+        line(axes, name, sorted(points, key=lambda point: point[0]), style)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     labels(axes, "workers", PER_CONNECTION)
     key(figure, [axes])
@@ -114,7 +114,7 @@ def cores_by_kind(servers: Sequence[ServerResult]) -> Figure:
 
 
 def _beside(level: Level) -> float:
-    return sum(_median(spent) for spent in level.kinds("beside_polling").values())
+    return sum(_median(spent) for spent in level.kinds("peer_kernel_cpu").values())
 
 
 def _median(spread: Spread | None) -> float:

@@ -167,13 +167,13 @@ def plain_numbers(axes: Axes) -> None:
             axis.set_minor_formatter(NullFormatter())
 
 
-def looks() -> Iterator[dict[str, Any]]:
+def styles() -> Iterator[dict[str, Any]]:
     """Colour and marker of one line after the other."""
     return ({"color": c, "marker": m} for c, m in zip(cycle(SERVER_COLOURS), cycle(MARKERS)))
 
 
 def line(
-    axes: Axes, name: str, points: Sequence[tuple[float, Spread]], look: Mapping[str, Any]
+    axes: Axes, name: str, points: Sequence[tuple[float, Spread]], style: Mapping[str, Any]
 ) -> None:
     """Medians joined, each with its interval; unknown ones are left out."""
     known = [(x, spread, found) for x, spread in points if (found := bounds(spread))]
@@ -186,16 +186,16 @@ def line(
             capsize=3,
             markersize=5,
             linewidth=1.3,
-            **look,
+            **style,
         )
 
 
-def medians(axes: Axes, table: pandas.DataFrame, x: str, y: str, label: str, **look: Any) -> None:
+def medians(axes: Axes, table: pandas.DataFrame, x: str, y: str, label: str, **style: Any) -> None:
     """Medians of a table's column `y` over its column `x`, each with its interval, joined."""
     known = table.dropna(subset=[y])
     places = sorted(known[x].unique().tolist())
     points = [(at, spread(known.loc[known[x] == at, y].tolist(), "")) for at in places]
-    line(axes, label, points, look)
+    line(axes, label, points, style)
 
 
 def stack(

@@ -25,7 +25,7 @@ def factor_intervals(factors: Sequence[Factor]) -> Figure | None:
     if not factors:
         return None
     names = [
-        "\n".join([pair(each.above, each.below), *textwrap.wrap(each.at, NAME_WIDTH)])
+        "\n".join([pair(each.baseline, each.against), *textwrap.wrap(each.at, NAME_WIDTH)])
         for each in factors
     ]
     figure, axes = lying(len(factors), max(1 + name.count("\n") for name in names))

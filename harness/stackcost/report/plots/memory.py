@@ -11,10 +11,10 @@ from stackcost.report.plots.drawing import (
     key,
     labels,
     line,
-    looks,
     lying,
     panels,
     stack,
+    styles,
     whiskers,
 )
 from stackcost.report.words import INTERVAL
@@ -48,13 +48,13 @@ def memory_by_state(servers: Sequence[ServerResult]) -> Figure | None:
         return None
     figure, (axes,) = panels(1)
     states = list(dict.fromkeys([ESTABLISHED, *(s for each in with_states for s in each.memories)]))
-    for server, look in zip(with_states, looks(), strict=False):
+    for server, style in zip(with_states, styles(), strict=False):
         points = [
             (float(place), memory["memory.total"])
             for place, state in enumerate(states)
             if (memory := server.memories.get(state)) and bounds(memory["memory.total"])
         ]
-        line(axes, server.name, points, look | {"linestyle": "none"})
+        line(axes, server.name, points, style | {"linestyle": "none"})
     axes.set_xticks(range(len(states)), states)
     labels(axes, "state of the flows", PER_FLOW)
     key(figure, [axes])

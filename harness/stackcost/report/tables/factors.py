@@ -10,13 +10,13 @@ def cost_table(summary: Summary) -> TextTable:
     """The cost of one connection on each server, and its factor to the cost of the other server."""
     by_pair: dict[tuple[str, str], dict[str, Factor]] = {}
     for found in summary.factors:
-        by_pair.setdefault((found.above, found.below), {})[found.name] = found
+        by_pair.setdefault((found.baseline, found.against), {})[found.name] = found
     rows: list[tuple[str, ...]] = [
         (
             above,
-            f"{with_range(each['cpu'].above_cost)} at {each['cpu'].at}",
+            f"{with_range(each['cpu'].baseline_cost)} at {each['cpu'].at}",
             times(each["cpu"]) if has_bounds(each["cpu"]) else factor(each["cpu"].ratio),
-            with_range(each["memory"].above_cost),
+            with_range(each["memory"].baseline_cost),
             factor(each["memory"].ratio),
             _tuning_remark(summary, above),
         )
@@ -24,7 +24,7 @@ def cost_table(summary: Summary) -> TextTable:
     ]
     for below in dict.fromkeys(below for _, below in by_pair):
         each = next(each for (_, name), each in by_pair.items() if name == below)
-        costs = with_range(each["cpu"].below_cost), with_range(each["memory"].below_cost)
+        costs = with_range(each["cpu"].against_cost), with_range(each["memory"].against_cost)
         rows.append((below, f"{costs[0]} at {each['cpu'].at}", "1", costs[1], "1", ""))
     rows += [(name, UNKNOWN, "", UNKNOWN, "", why) for name, why in summary.not_measured.items()]
     against = ", ".join(dict.fromkeys(below for _, below in by_pair))
@@ -55,7 +55,7 @@ def factor_table(summary: Summary) -> TextTable:
         "Cost factors",
         ("factor", "of", "at", "ratio, interval, range of rounds", "verdict"),
         [
-            (name, pair(found.above, found.below), found.at, factor(ratio), verdict)
+            (name, pair(found.baseline, found.against), found.at, factor(ratio), verdict)
             for found in summary.factors
             for name, ratio, verdict in (
                 (found.name, found.ratio, _verdict(found)),

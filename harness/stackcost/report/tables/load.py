@@ -66,7 +66,7 @@ def _server_kinds(level: Level) -> str:
     """
     text = _kinds(level.kinds("server_cpu"))
     idle = level.kinds("idle_task")
-    beside = _kinds({**level.kinds("beside_polling"), **(idle if _known(idle) else {})})
+    beside = _kinds({**level.kinds("peer_kernel_cpu"), **(idle if _known(idle) else {})})
     return f"{text} (not included: {beside})" if beside else text
 
 
@@ -132,7 +132,7 @@ def latency_table(summary: Summary) -> TextTable:
 
 
 def _tail_words(summary: Summary) -> str:
-    """Why percentiles of the tail are not told, if that is so of any row."""
+    """Why percentiles of the tail are missing, if any row lacks them."""
     missing = {
         name: spread.reason
         for server in summary.servers
@@ -143,7 +143,7 @@ def _tail_words(summary: Summary) -> str:
         for name in TAIL
         if (spread := percentiles.get(name)) and spread.median is None
     }
-    return "".join(f"; {name} of some rows is not told: {why}" for name, why in missing.items())
+    return "".join(f"; {name} is missing in some rows: {why}" for name, why in missing.items())
 
 
 def timed_of(level: Level, group: str, kind: str) -> str:

@@ -7,13 +7,13 @@ from stackcost.analysis.summary import Memory, Summary
 from stackcost.report.text_table import TextTable
 from stackcost.report.words import number, size, with_range
 
-OF_SYSTEM = ("process", "process behind", "engine pools", "engine reserved")
+OF_SYSTEM = ("process", "backend process", "engine pools", "engine reserved")
 
 
 def memory_table(summary: Summary) -> TextTable:
     """Bytes per open flow by kind of memory, and memory without any flow.
 
-    The latter is told of the system's own memory alone: the kernel's is of the whole machine.
+    The latter is shown for the system's own memory alone: the kernel's is of the whole machine.
     """
     return TextTable(
         "Memory: bytes per open flow (slope; min-max of the rounds), and memory without flows",

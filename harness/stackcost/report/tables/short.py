@@ -30,10 +30,10 @@ def short_factor_table(summary: Summary) -> TextTable:
         [
             (
                 "CPU, us" if found.name == "cpu" else "memory, bytes",
-                pair(found.above, found.below),
+                pair(found.baseline, found.against),
                 found.at,
-                number(found.above_cost.median),
-                number(found.below_cost.median),
+                number(found.baseline_cost.median),
+                number(found.against_cost.median),
                 times(found) if has_bounds(found) else _times(found.ratio),
                 *([verdict] * judged),
             )
@@ -48,7 +48,7 @@ def unknown_factors(factors: Sequence[Factor]) -> list[str]:
     for found in factors:
         if found.ratio.median is None:
             kind = (found.name, found.at, found.ratio.reason)
-            pairs.setdefault(kind, []).append(pair(found.above, found.below))
+            pairs.setdefault(kind, []).append(pair(found.baseline, found.against))
     return [
         f"{name} factor {', '.join(of)}, at {at}: {UNKNOWN}: {reason}"
         for (name, at, reason), of in pairs.items()

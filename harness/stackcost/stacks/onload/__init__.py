@@ -1,4 +1,4 @@
-"""Onload: what it needs, how it is made ready, started and proved, and how it goes wrong."""
+"""Onload: what it needs, how it is made ready, started and checked, and how it goes wrong."""
 
 from stackcost.stacks.onload.installation import Installation
 from stackcost.stacks.onload.interface import refused

@@ -37,7 +37,7 @@ class OnloadCounters(Collector):
         stats = stack_stats(execute(self._namespace, STATS))
         now = (before + time.monotonic()) / 2
         if not self._stacks & stats.keys():
-            raise StackcostError("orm_json tells of no stack of the programs")
+            raise StackcostError("orm_json reports no stack of the programs")
         self._last = {
             (stack, name): self._gone_on(stack, name, int(stats[stack][name]))
             for stack in sorted(self._stacks & stats.keys())

@@ -13,8 +13,8 @@ from pathlib import Path
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.compiler import compile_bpf
 from stackcost.host.namespace import OWN, execute, find_program
-from stackcost.host.patience import patient
 from stackcost.host.state import StateFile
+from stackcost.host.timeouts import scaled_timeout
 from stackcost.stacks.onload.installation import Installation
 
 OWN_DRIVERS = ("sfc", "sfc_ef100")
@@ -196,7 +196,7 @@ def _nic_flags(namespace: str, interface: str) -> int:
 
 def _run(command: list[str]) -> "subprocess.CompletedProcess[str]":
     """StackcostError when it does not end in time: loading and unloading may hang in the kernel."""
-    limit = patient(MODULES_LIMIT_S)
+    limit = scaled_timeout(MODULES_LIMIT_S)
     try:
         return subprocess.run(
             [find_program(command[0]), *command[1:]], capture_output=True, text=True, timeout=limit

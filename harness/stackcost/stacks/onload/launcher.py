@@ -1,4 +1,4 @@
-"""Programs on Onload: prepared in the order that works, started, proved, and released."""
+"""Programs on Onload: prepared in the order that works, started, checked, and released."""
 
 import os
 import resource
@@ -13,7 +13,7 @@ from stackcost.contracts.collector import Collector
 from stackcost.contracts.counts import NOT_SEEN, StackCheck, Usage
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import Placement
-from stackcost.contracts.stack import KERNEL, LOOKS, Stack, When
+from stackcost.contracts.stack import KERNEL, MOMENTS, Stack, When
 from stackcost.host.liveness import descendants
 from stackcost.host.namespace import find_program, run
 from stackcost.stacks.onload.counters import OnloadCounters
@@ -26,27 +26,27 @@ from stackcost.stacks.onload.interface import (
     load_modules,
     register,
 )
+from stackcost.stacks.onload.objections import Objection, objections
 from stackcost.stacks.onload.observe import (
-    Seen,
+    Observation,
     accept_queue,
     control_plane,
     kernel_log,
-    look,
+    observe,
     said,
 )
 from stackcost.stacks.onload.profile import Profile, settle
-from stackcost.stacks.onload.proof import Objection, objections
 
 PREFIX = "onload-"
 PROFILE_FILE = "onload.opf"
-LOOK_TRIES = 3
+OBSERVATION_TRIES = 3
 
 
 class Onload(Stack):
     """Onload with one profile at one place.
 
     `installation`: where its parts are. What its programs' connections are carried by is looked at
-    three times in each trial; a trial counts as Onload's only when all three looks say so.
+    three times in each trial; a trial counts as Onload's only when all three observations say so.
     """
 
     def __init__(
@@ -59,8 +59,8 @@ class Onload(Stack):
         self._settings = settle(profile, placement.workers, af_xdp=False)
         self._af_xdp = False
         self._log_before: set[str] = set()
-        self._before: Seen | None = None
-        self._looks: dict[str, Any] = {}
+        self._before: Observation | None = None
+        self._observations: dict[str, Any] = {}
         self._against: dict[When, list[Objection]] = {}
         self._started: list[subprocess.Popen[Any]] = []
 
@@ -107,21 +107,21 @@ class Onload(Stack):
         return process
 
     def check_stack(self, when: When, processes: Mapping[str, int]) -> None:
-        """Look, and keep what speaks against Onload.
+        """Observe, and keep what speaks against Onload.
 
-        A look takes time, in which programs open and close sockets, and a tool may find a stack
-        busy. So it is repeated while something speaks against Onload: what is true stays.
+        An observation takes time, in which programs open and close sockets, and a tool may find a
+        stack busy. So it is repeated while something speaks against Onload: what is true stays.
         """
         if when == "before":
-            self._before, self._looks, self._against = None, {}, {}
-        for _ in range(LOOK_TRIES):
-            seen = look(self._installation, self.placement.namespace, processes)
+            self._before, self._observations, self._against = None, {}, {}
+        for _ in range(OBSERVATION_TRIES):
+            seen = observe(self._installation, self.placement.namespace, processes)
             against = objections(when, self._before or seen, seen, self.placement.listens)
             if not against:
                 break
         self._before = self._before or seen
         self._against[when] = against
-        self._looks[when] = {
+        self._observations[when] = {
             "objections": [each.words for each in against],
             "sockets": {role: asdict(each) for role, each in seen.sockets.items()},
             "onload": dict(seen.onload) if seen.onload else None,
@@ -129,23 +129,23 @@ class Onload(Stack):
         }
 
     def stack_check(self, idle: bool = False) -> StackCheck:
-        """`carried` is this stack only when there are three looks and none has an objection.
+        """`carried` is this stack only when there are three observations and none has an objection.
 
-        It is the kernel's only when a look shows that: a program that has ended, or that accepts
-        nothing, is seen on neither.
+        It is the kernel's only when an observation shows that: a program that has ended, or that
+        accepts nothing, is seen on neither.
         """
         against = [
             (f"{when} the load: {each.words}", each.for_kernel)
-            for when in (LOOKS[:1] if idle else LOOKS)
-            for each in self._against.get(when, [Objection("nobody looked")])
+            for when in (MOMENTS[:1] if idle else MOMENTS)
+            for each in self._against.get(when, [Objection("not observed")])
         ]
-        looks: dict[str, object] = dict(self._looks)
+        observations: dict[str, object] = dict(self._observations)
         if not against:
-            return StackCheck(self.name, self.name, looks=looks)
+            return StackCheck(self.name, self.name, observations=observations)
         failure = find_failure(self._new_in_log())
         why = [*([failure.what] if failure else []), *(words for words, _ in against)]
         carried = KERNEL if any(for_kernel for _, for_kernel in against) else NOT_SEEN
-        return StackCheck(self.name, carried, "; ".join(why), looks)
+        return StackCheck(self.name, carried, "; ".join(why), observations)
 
     def accept_queue(self, namespace: str, port: int) -> Usage | str:
         """Of Onload's own listeners: the kernel has one of the same port, which stays empty."""

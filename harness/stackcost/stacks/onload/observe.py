@@ -1,4 +1,6 @@
-"""What can be seen of Onload at work: its own tools' words, /proc, and the kernel's counters."""
+"""What can be seen of Onload at work: the output of its own tools, /proc, and the kernel's
+counters.
+"""
 
 import contextlib
 import json
@@ -42,10 +44,10 @@ class Sockets:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """One look. `stacks`: ids of those that the processes have; `listening`: (address, port) that
-    Onload accelerates; `onload`, `kernel`: counters by name, of these stacks and of the namespace;
-    None where a tool said nothing of it.
+class Observation:
+    """One observation. `stacks`: ids of those that the processes have; `listening`: (address, port)
+    that Onload accelerates; `onload`, `kernel`: counters by name, of these stacks and of the
+    namespace; None where a tool said nothing of it.
     """
 
     sockets: Mapping[str, Sockets]
@@ -55,10 +57,12 @@ class Seen:
     kernel: Mapping[str, int]
 
 
-def look(installation: Installation, namespace: str, processes: Mapping[str, int]) -> Seen:
+def observe(
+    installation: Installation, namespace: str, processes: Mapping[str, int]
+) -> Observation:
     """Look at programs now; `processes`: their ids by role."""
     stacks = stacks_of(said(namespace, STACKS), processes.values())
-    return Seen(
+    return Observation(
         sockets={role: _sockets(installation, number) for role, number in processes.items()},
         stacks=stacks,
         listening=listening(said(namespace, ["onload_stackdump", "filters"])),
@@ -68,7 +72,7 @@ def look(installation: Installation, namespace: str, processes: Mapping[str, int
 
 
 def stacks_of(said: str, processes: Collection[int]) -> frozenset[str]:
-    """Ids of stacks that one of the processes has: the tools tell of all on the machine.
+    """Ids of stacks that one of the processes has: the tools report all on the machine.
 
     By the table of stacks: id, name, then process ids with commas between.
     """
@@ -118,7 +122,7 @@ def accept_queue(said: str, port: int) -> Usage | str:
                     waiting = (listener["acceptq_n_in"] - listener["acceptq_n_out"]) % 2**32
                     found.append(Usage(waiting, listener["acceptq_max"]))
     if not found:
-        return f"orm_json tells of no listener of port {port} on Onload"
+        return f"orm_json reports no listener of port {port} on Onload"
     return Usage(sum(each.now for each in found), sum(each.limit for each in found))
 
 

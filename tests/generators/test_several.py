@@ -11,9 +11,9 @@ from stackcost.collect.engine import CPU_METHOD, MEMORY_METHOD, SCHEDULE_METHOD,
 from stackcost.collect.latency import read_latency
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.latency import HIGHEST_US, SIGNIFICANT_FIGURES
-from stackcost.loading.division import divide_clients, parts_of
-from stackcost.loading.group import GeneratorGroup, Member
-from tests.loading.made_up import MadeUpGenerator
+from stackcost.generators.group import GeneratorGroup, Member
+from stackcost.generators.shares import divide_clients, parts_of
+from tests.generators.made_up import MadeUpGenerator
 
 CLIENTS = "16.0.0.1-16.0.0.200"
 PARTS = parts_of([3, 1])

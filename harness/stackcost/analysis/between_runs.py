@@ -14,7 +14,7 @@ from typing import NamedTuple
 from stackcost.analysis.thresholds import BETWEEN_MEASUREMENTS, HISTORY_NEEDED, POWER, RATE
 
 
-class Between(NamedTuple):
+class BetweenRuns(NamedTuple):
     """`deviation`: of a measurement, a share of its value. `freedom`: degrees of freedom with which
     it is known; 0: it is assumed (`BETWEEN_MEASUREMENTS`). `known_by`: from what, in words.
     `runs`: measurements of A and of B, the means of which are compared.
@@ -49,10 +49,10 @@ class Between(NamedTuple):
         return f"{self.apart:.1%} ({self.known_by})"
 
 
-ASSUMED = Between()
+ASSUMED = BetweenRuns()
 
 
-def of_history(values: Sequence[float]) -> Between:
+def of_history(values: Sequence[float]) -> BetweenRuns:
     """From the values of measurements in their order; assumed if there are too few.
 
     From neighbouring ones, so that a change of the system counts once.
@@ -61,10 +61,10 @@ def of_history(values: Sequence[float]) -> Between:
         return ASSUMED
     steps = [math.log(after / before) for before, after in pairwise(values)]
     deviation = math.sqrt(fmean(step**2 for step in steps) / 2)
-    return Between(deviation, len(values) - 1, f"by {len(values)} measurements of the history")
+    return BetweenRuns(deviation, len(values) - 1, f"by {len(values)} measurements of the history")
 
 
-def of_runs(a: Sequence[float], b: Sequence[float]) -> Between:
+def of_runs(a: Sequence[float], b: Sequence[float]) -> BetweenRuns:
     """From the values of the runs of both sides, which may differ; assumed if there are too few."""
     runs = len(a), len(b)
     freedom = sum(runs) - 2
@@ -72,4 +72,4 @@ def of_runs(a: Sequence[float], b: Sequence[float]) -> Between:
         return ASSUMED._replace(runs=runs)
     squares = sum(variance(map(math.log, side)) * (len(side) - 1) for side in (a, b) if side[1:])
     known_by = f"by the {runs[0]} and {runs[1]} runs"
-    return Between(math.sqrt(squares / freedom), freedom, known_by, runs)
+    return BetweenRuns(math.sqrt(squares / freedom), freedom, known_by, runs)

@@ -17,7 +17,7 @@ from stackcost.selfcheck.row import Row
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 
 
-def prove_known(rounds: int = 1, quick: bool = False) -> list[Row]:
+def check_known(rounds: int = 1, quick: bool = False) -> list[Row]:
     """Known cost and known memory, with one server in one session; `quick`: less of it.
 
     User and system time are separated at system calls: with ticks, as in a run, the share in a
@@ -28,7 +28,7 @@ def prove_known(rounds: int = 1, quick: bool = False) -> list[Row]:
     experiment = selfcheck_experiment(sustain_s=1 if quick else 2)
 
     def steps(session: ProfileSession) -> PlannedTrials[list[Row]]:
-        server = session.here.server
+        server = session.local_server.server
         assert isinstance(server, CalibrationServer)
         costs = yield from known_cost_steps(session, server, rounds, quick)
         return costs + (yield from known_memory_steps(session, server, rounds))
@@ -37,15 +37,17 @@ def prove_known(rounds: int = 1, quick: bool = False) -> list[Row]:
         system=CalibrationServer.name,
         kind=KnownSockets,
         experiment=experiment,
-        where="proof",
-        logs="proof",
+        where="selfcheck",
+        logs="selfcheck",
         steps=steps,
         open=partial(open_profile_session, detail=Detail.SYSTEM_CALLS),
     )
     plan = experiment.model_dump(mode="json")
     with (
         tempfile.TemporaryDirectory(prefix="stackcost-") as folder,
-        new_campaign(Path(folder), "proof", [], Console(quiet=True), experiment=plan) as campaign,
+        new_campaign(
+            Path(folder), "selfcheck", [], Console(quiet=True), experiment=plan
+        ) as campaign,
     ):
         rows = campaign.take(turn)
     if campaign.manifest.state == "interrupted":

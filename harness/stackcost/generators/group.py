@@ -12,9 +12,9 @@ from typing_extensions import override
 from stackcost.collect.engine import SCHEDULE_METHOD
 from stackcost.contracts.counts import GeneratorShare, Schedule
 from stackcost.contracts.errors import StackcostError
-from stackcost.loading.division import divide_flows
-from stackcost.loading.local import RunningGenerator
-from stackcost.loading.sums import sum_call, sum_groups, sum_stats
+from stackcost.generators.local import RunningGenerator
+from stackcost.generators.shares import divide_flows
+from stackcost.generators.sums import sum_call, sum_groups, sum_stats
 from stackcost.remote.proxy import Call, Proxy, how_of
 from stackcost.trex.astf_client import ONLY
 
@@ -177,7 +177,7 @@ class GeneratorGroup(Proxy, RunningGenerator, of=RunningGenerator):
         if not beds:
             return {"generator": described}
         hosts = {k: v for bed in beds.values() for k, v in bed.get("hosts", {}).items()}
-        bed = first["test_bed"] | {"loading": beds, "hosts": hosts}
+        bed = first["test_bed"] | {"generators": beds, "hosts": hosts}
         return {"generator": described, "test_bed": bed}
 
     def _each(self, ask: Callable[[int, RunningGenerator], Answer]) -> list[Answer]:

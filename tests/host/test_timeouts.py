@@ -9,7 +9,7 @@ import pytest
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.schema import Experiment
-from stackcost.host.patience import patience, patient
+from stackcost.host.timeouts import scaled_timeout, timeout_factor
 from stackcost.loads.held import SPARE_S, Holding
 from stackcost.selfcheck.bed import selfcheck_experiment
 from stackcost.servers import probe
@@ -32,35 +32,35 @@ def experiment(**changed: object) -> Experiment:
 
 @pytest.mark.parametrize("factor", [0.5, 101, "long"])
 def test_it_is_a_factor_from_1_on(factor: object) -> None:
-    with pytest.raises(ValueError, match="patience"):
-        experiment(patience=factor)
-    assert experiment().patience == 1 and experiment(patience=3).patience == 3
+    with pytest.raises(ValueError, match="timeout_factor"):
+        experiment(timeout_factor=factor)
+    assert experiment().timeout_factor == 1 and experiment(timeout_factor=3).timeout_factor == 3
 
 
 def test_a_limit_is_longer_inside_and_for_every_thread() -> None:
     seen: list[float] = []
-    with patience(3):
-        reader = threading.Thread(target=lambda: seen.append(patient(10)))
+    with timeout_factor(3):
+        reader = threading.Thread(target=lambda: seen.append(scaled_timeout(10)))
         reader.start()
         reader.join()
-    assert seen == [30] and patient(10) == 10
+    assert seen == [30] and scaled_timeout(10) == 10
 
 
 def test_a_call_to_the_generator_gets_longer_and_the_error_names_the_setting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(client_module, "CALL_LIMIT", 0.5)
-    with socket.create_server(("127.0.0.1", 0)) as mute, patience(5):
+    with socket.create_server(("127.0.0.1", 0)) as mute, timeout_factor(5):
         client = TrexClient(rpc_port=mute.getsockname()[1])
         with client, pytest.raises(StackcostError, match=r"did not finish in 2.5 s") as error:
             client.connect()
-    assert "patience: 10" in error.value.hint
+    assert "timeout_factor: 10" in error.value.hint
 
 
 def test_trexs_own_client_waits_longer_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """It gives up by itself, before the call does."""
     monkeypatch.setattr(client_module, "ANSWER_LIMIT", 0.1)
-    with socket.create_server(("127.0.0.1", 0)) as mute, patience(5):
+    with socket.create_server(("127.0.0.1", 0)) as mute, timeout_factor(5):
         client = TrexClient(rpc_port=mute.getsockname()[1])
         began = time.monotonic()
         with client, pytest.raises(StackcostError, match="connect") as error:
@@ -86,7 +86,7 @@ def test_a_server_that_answers_late_is_waited_for(monkeypatch: pytest.MonkeyPatc
         where = "here", "127.0.0.1", listener.getsockname()[1], b"GET / HTTP/1.1\r\n\r\n"
         with pytest.raises(StackcostError, match="timed out"):
             probe.ask(*where)
-        with patience(100):
+        with timeout_factor(100):
             assert probe.ask(*where).status == 200
 
 
@@ -94,14 +94,14 @@ def test_hosts_are_examined_with_it_too(monkeypatch: pytest.MonkeyPatch) -> None
     seen: list[float] = []
 
     def channel(*_: object) -> None:
-        seen.append(patient(1))
+        seen.append(scaled_timeout(1))
         raise StackcostError("no host here")
 
     monkeypatch.setattr(sides, "_channel", channel)
     bed = {"server": {"host": "b", "interfaces": ["lo"]}, "load": {"interfaces": ["lo"]}}
-    on_hosts = experiment(patience=7, bed=bed, hosts={"b": {"address": "127.0.0.1"}})
+    on_hosts = experiment(timeout_factor=7, bed=bed, hosts={"b": {"address": "127.0.0.1"}})
     assert problems_of_hosts(on_hosts)["b"] == ["no host here"]
-    assert seen == [7] and patient(1) == 1
+    assert seen == [7] and scaled_timeout(1) == 1
 
 
 def test_what_is_asked_before_the_server_starts_has_it_too(
@@ -110,29 +110,29 @@ def test_what_is_asked_before_the_server_starts_has_it_too(
     seen: list[float] = []
 
     def settings(*_: object) -> None:
-        seen.append(patient(1))
+        seen.append(scaled_timeout(1))
         raise StackcostError("enough")
 
     monkeypatch.setattr(server_session, "server_settings", settings)
     with (
         pytest.raises(StackcostError, match="enough"),
-        running_server(NginxKernel, experiment(patience=7), tmp_path, Progress()),
+        running_server(NginxKernel, experiment(timeout_factor=7), tmp_path, Progress()),
     ):
         pass
-    assert seen == [7] and patient(1) == 1
+    assert seen == [7] and scaled_timeout(1) == 1
 
 
 @pytest.mark.bed
-def test_an_experiments_patience_holds_while_its_server_runs(tmp_path: Path) -> None:
-    slow = experiment(patience=7)
+def test_an_experiments_timeout_factor_holds_while_its_server_runs(tmp_path: Path) -> None:
+    slow = experiment(timeout_factor=7)
     with running_server(NginxKernel, slow, tmp_path, Progress()):
-        assert patient(1) == 7
-    assert patient(1) == 1
+        assert scaled_timeout(1) == 7
+    assert scaled_timeout(1) == 1
 
 
 def test_flows_are_held_for_longer_where_a_host_reads_slowly() -> None:
     plan = experiment()
     usual = Holding.of(plan).flow_s(0.1)
-    with patience(5):
+    with timeout_factor(5):
         longer = Holding.of(plan).flow_s(0.1) - usual
     assert longer == pytest.approx(4 * (plan.memory.read_s + SPARE_S))

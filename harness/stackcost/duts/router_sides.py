@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from stackcost.contracts.addresses import (
-    BEHIND_DUT_ADDRESS,
+    BACKEND_ADDRESS,
     CLIENT_NETWORK,
     CLIENT_PREFIX,
     DUT_CLIENT_ADDRESS,
@@ -18,7 +18,7 @@ from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_SERVER_INTERFAC
 SERVER_NETWORK = "48.0.0.0/8"
 
 
-class Hop(NamedTuple):
+class RouterSide(NamedTuple):
     """One side of a router: its interface and address, its neighbour, and what is behind that."""
 
     interface: str
@@ -34,9 +34,11 @@ class Hop(NamedTuple):
         return ipv6_of(self.address), ipv6_of(self.neighbour), f"{self.prefix}/96", 120
 
 
-HOPS = (
-    Hop(DUT_CLIENT_INTERFACE, DUT_CLIENT_ADDRESS, LOAD_ADDRESS, CLIENT_NETWORK, CLIENT_PREFIX),
-    Hop(
-        DUT_SERVER_INTERFACE, DUT_SERVER_ADDRESS, BEHIND_DUT_ADDRESS, SERVER_NETWORK, SERVER_PREFIX
+ROUTER_SIDES = (
+    RouterSide(
+        DUT_CLIENT_INTERFACE, DUT_CLIENT_ADDRESS, LOAD_ADDRESS, CLIENT_NETWORK, CLIENT_PREFIX
+    ),
+    RouterSide(
+        DUT_SERVER_INTERFACE, DUT_SERVER_ADDRESS, BACKEND_ADDRESS, SERVER_NETWORK, SERVER_PREFIX
     ),
 )

@@ -11,7 +11,7 @@ from stackcost.collect.latency import METHOD
 from stackcost.contracts.counts import GeneratorShare
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.latency import HIGHEST_US, KINDS, SIGNIFICANT_FIGURES
-from stackcost.loading.local import RunningGenerator
+from stackcost.generators.local import RunningGenerator
 
 METHODS = (CPU_METHOD, MEMORY_METHOD, SCHEDULE_METHOD, METHOD)
 

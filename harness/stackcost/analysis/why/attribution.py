@@ -36,7 +36,7 @@ BESIDE_CALLS = re.compile(
 NAMED = 10  # functions of no category that are named
 
 
-class Part(NamedTuple):
+class CategoryTime(NamedTuple):
     """Microseconds per connection of one category, on one behalf, within one kind of time.
 
     `error`: the standard error of its share of the samples, in microseconds. `interrupts_off`: the
@@ -51,12 +51,12 @@ class Part(NamedTuple):
     interrupts_off: float
 
 
-class Division(NamedTuple):
+class Attribution(NamedTuple):
     """All parts of a trial. `samples`: their number. `unmatched`: the share (0 to 1) of time in no
     category; `functions`: the innermost functions there, and the share of the time of each.
     """
 
-    parts: list[Part]
+    parts: list[CategoryTime]
     samples: int
     unmatched: float
     functions: list[tuple[str, float]]
@@ -70,7 +70,7 @@ class Division(NamedTuple):
         return f"{self.unmatched:.1%} of the time is in functions of no category: {named}"
 
 
-class Stack(NamedTuple):
+class StackCount(NamedTuple):
     """How often a stack was found: its `kind` as of the exact account, and who ran."""
 
     kind: str
@@ -85,7 +85,7 @@ class KindOfTime(NamedTuple):
 
     kind: str
     us: float
-    samples: list[Stack]
+    samples: list[StackCount]
 
     @property
     def times(self) -> float:
@@ -103,20 +103,22 @@ class KindOfTime(NamedTuple):
         return files.most_common(1)[0][0]
 
 
-def division(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Division | None:
+def attribution(
+    seen: Readings, cpus: Collection[int], phase: str = "sustain"
+) -> Attribution | None:
     """None where the stacks or the cost of the server's side are not known."""
-    return seen.once(("division", phase, *cpus), lambda: _division(seen, cpus, phase))
+    return seen.once(("attribution", phase, *cpus), lambda: _attribution(seen, cpus, phase))
 
 
 def why_none(seen: Readings, cpus: Collection[int]) -> str:
     """Why a trial has no breakdown; empty if it has one."""
-    found = division(seen, cpus)
+    found = attribution(seen, cpus)
     if found:
         return found.reason
     return seen.why_unknown("stack.samples") or "the stacks of the server's cores were not sampled"
 
 
-def stacks(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> list[Stack]:
+def stacks(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> list[StackCount]:
     """What the server's side was found in, on its cores, in a phase; idle polling too.
 
     A task that was interrupted in user mode by an exception or by a reschedule interrupt was in
@@ -136,7 +138,7 @@ def stacks(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> lis
             kind, stack = labels["kind"], labels["stack"]
             if kind == "system" and BESIDE_CALLS.fullmatch(stack):
                 kind = "user"
-            found.append(Stack(kind, labels["process"], labels["command"], stack, count))
+            found.append(StackCount(kind, labels["process"], labels["command"], stack, count))
     return found
 
 
@@ -156,7 +158,7 @@ def kinds_of(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> l
     ]
 
 
-def _division(seen: Readings, cpus: Collection[int], phase: str) -> Division | None:
+def _attribution(seen: Readings, cpus: Collection[int], phase: str) -> Attribution | None:
     kinds = kinds_of(seen, cpus, phase)
     if not kinds:
         return None
@@ -166,10 +168,10 @@ def _division(seen: Readings, cpus: Collection[int], phase: str) -> Division | N
         kind, us, times = found.kind, found.us, found.times
         counted += times
         if file := found.whole:
-            parts.append(Part(kind, USER, _of_file(file), us, 0.0, 0.0))
+            parts.append(CategoryTime(kind, USER, _of_file(file), us, 0.0, 0.0))
             continue
         if not found.samples:
-            parts.append(Part(kind, NOT_SAMPLED, UNMATCHED, us, us, 0.0))
+            parts.append(CategoryTime(kind, NOT_SAMPLED, UNMATCHED, us, us, 0.0))
             unmatched[NOT_SAMPLED] += us
         sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
         for each in found.samples:
@@ -181,12 +183,14 @@ def _division(seen: Readings, cpus: Collection[int], phase: str) -> Division | N
         for (behalf, category), (count, off_count) in sums.items():
             share = count / times
             error = us * sqrt(share * (1 - share) / times)
-            parts.append(Part(kind, behalf, category, us * share, error, us * off_count / times))
+            parts.append(
+                CategoryTime(kind, behalf, category, us * share, error, us * off_count / times)
+            )
     total = sum(part.us for part in parts) or 1.0
     named = sorted(
         ((name, us / total) for name, us in unmatched.items()), key=lambda each: -each[1]
     )
-    return Division(parts, int(counted), sum(share for _, share in named), named[:NAMED])
+    return Attribution(parts, int(counted), sum(share for _, share in named), named[:NAMED])
 
 
 def _times(seen: Readings, cpus: Collection[int], phase: str) -> dict[str, float]:
@@ -199,7 +203,7 @@ def _times(seen: Readings, cpus: Collection[int], phase: str) -> dict[str, float
     return {kind: us for kind, us in cost.items() if us is not None}
 
 
-def interrupts(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> list[Part]:
+def interrupts(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> list[CategoryTime]:
     """By vector; of the local timer's those that the sampling made are the measurement's."""
     us = server_cost(seen, cpus, phase).get("irq") or 0.0
     spent, fired, ticked = Counter[str](), 0.0, 0.0
@@ -213,13 +217,13 @@ def interrupts(seen: Readings, cpus: Collection[int], phase: str = "sustain") ->
         part, own = us * seconds / whole if whole else 0.0, 0.0
         if vector == "local_timer" and ticked:
             own = part * min(fired / ticked, 1.0)
-            parts.append(Part("irq", INTERRUPT.format(vector), MEASURING, own, 0.0, 0.0))
+            parts.append(CategoryTime("irq", INTERRUPT.format(vector), MEASURING, own, 0.0, 0.0))
         category = OF_VECTORS.get(vector, WAKING)
-        parts.append(Part("irq", INTERRUPT.format(vector), category, part - own, 0.0, 0.0))
+        parts.append(CategoryTime("irq", INTERRUPT.format(vector), category, part - own, 0.0, 0.0))
     return [part for part in parts if part.us]
 
 
-def _is_of(each: Stack, kind: str, own: Collection[str], threads: tuple[str, ...]) -> bool:
+def _is_of(each: StackCount, kind: str, own: Collection[str], threads: tuple[str, ...]) -> bool:
     """Whether a stack was found in this kind of the server's cost.
 
     `own`: the server's processes. `threads`: starts of the names of the kernel's that are its.
@@ -233,7 +237,7 @@ def _is_of(each: Stack, kind: str, own: Collection[str], threads: tuple[str, ...
     return each.kind == kind
 
 
-def _about(each: Stack) -> tuple[str, str, bool]:
+def _about(each: StackCount) -> tuple[str, str, bool]:
     """Category, behalf, and whether interrupts were off before."""
     if each.kind == "user" and not IN_KERNEL.match(each.stack):
         return _of_file(each.stack.partition(";")[0]), USER, False
@@ -246,13 +250,13 @@ def _of_file(name: str) -> str:
     return f"{USER}, {name}"
 
 
-def by_category(parts: Collection[Part]) -> dict[str, Part]:
+def by_category(parts: Collection[CategoryTime]) -> dict[str, CategoryTime]:
     """The parts of each category added up; `kind` and `behalf` are empty."""
-    found: dict[str, list[Part]] = defaultdict(list)
+    found: dict[str, list[CategoryTime]] = defaultdict(list)
     for part in parts:
         found[part.category].append(part)
     return {
-        name: Part(
+        name: CategoryTime(
             "",
             "",
             name,

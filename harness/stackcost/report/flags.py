@@ -1,4 +1,4 @@
-"""Reasons to doubt a run's figures, each once with the number of its trials."""
+"""The flags of a run's trials, each once with the number of its trials."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -10,8 +10,8 @@ from stackcost.report.words import count
 SHOWN = 6  # reasons besides failures; `stackcost show --long` and the report have every trial
 
 
-def doubts(summary: Summary) -> list[str]:
-    """The numbers of checks that hold, reasons to doubt figures, and the trials that are not used.
+def flag_lines(summary: Summary) -> list[str]:
+    """The numbers of checks that hold, the flags, and the trials that are not used.
 
     First everything that was not served as asked (`failures`), then the most frequent of the rest.
     Two reasons are the same if only their numbers differ; the first one is quoted.

@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from stackcost.bed.local import LocalTestbed, Part
+from stackcost.bed.local import HalfBed, LocalTestbed
 from stackcost.contracts.counts import GeneratorShare
 from stackcost.contracts.profile_file import ProfileFile
 from stackcost.contracts.wiring import load_end
+from stackcost.generators.plan import GeneratorPlan
 from stackcost.host.namespace import spawner
-from stackcost.host.patience import patience
-from stackcost.loading.plan import GeneratorPlan
+from stackcost.host.timeouts import timeout_factor
 from stackcost.remote.proxy import called
 from stackcost.servers.probe import ask_as_load
 from stackcost.trex.astf_client import ONLY
@@ -231,12 +231,12 @@ def local_generator(
     """
     say("test bed")
     with (
-        patience(plan.patience),
+        timeout_factor(plan.timeout_factor),
         LocalTestbed(plan.cpus, server_cpus=(), wiring=plan.wiring, part=_part_of(plan)) as bed,
         generator_on(bed, plan, folder, own_bed=True, host=host) as side,
     ):
         yield side
 
 
-def _part_of(plan: GeneratorPlan) -> Part:
-    return Part("load", plan.interfaces, number=plan.number)
+def _part_of(plan: GeneratorPlan) -> HalfBed:
+    return HalfBed("load", plan.interfaces, number=plan.number)

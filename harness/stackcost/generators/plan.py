@@ -11,14 +11,15 @@ class GeneratorPlan:
 
     `name`: of the generator, for messages and files. `number`: among several, from 0 on; the first
     one is also the servers behind a device. `wiring`: of the whole bed. `cpus`: cores of the
-    generator. `patience`: factor for all time limits. `interfaces`: of its host, in place of veth
-    pairs; empty: the bed of one machine. `host`: its name in the experiment, if it is another one.
+    generator. `timeout_factor`: factor for all time limits. `interfaces`: of its host, in place of
+    veth pairs; empty: the bed of one machine. `host`: its name in the experiment, if it is another
+    one.
     """
 
     name: str
     number: int
     wiring: Wiring
     cpus: tuple[int, ...]
-    patience: float
+    timeout_factor: float
     interfaces: tuple[str, ...] = ()
     host: str = ""

@@ -22,7 +22,7 @@ OUTCOMES = {  # in the last line
 NOTHING = "no rate was judged"
 
 
-class Told:
+class PytestSummary:
     """A plugin that keeps what gates tell, and says it at the end.
 
     `strict`: a run in which no rate was judged ends with 1, even if nothing failed: all gates were

@@ -4,26 +4,26 @@ from abc import abstractmethod
 from typing import ClassVar
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.placement import Host
+from stackcost.contracts.placement import BackendPlace
 from stackcost.servers.backend import ensure_address
 from stackcost.servers.program import HttpProgram
 
 
-class HttpFront(HttpProgram):
-    """The common part of a proxy and a cache. `behind`: the kind of its backend."""
+class WithBackend(HttpProgram):
+    """The common part of a proxy and a cache. `backend_kind`: the kind of its backend."""
 
-    behind: ClassVar[str]
+    backend_kind: ClassVar[str]
 
     def start(self) -> None:
         """Start the backends first; StackcostError with a program's output if it fails."""
         if not self.settings.files:
             raise StackcostError(
-                f"{self.name} needs a {self.behind} where a load of profiles has its port",
+                f"{self.name} needs a {self.backend_kind} where a load of profiles has its port",
                 "use a load of HTTP clients (http) in the experiment instead of profiles",
             )
         try:
             ensure_address(self.upstream)
-            self.start_behind()
+            self.start_backend()
             self.begin()
             self.check_health()
         except BaseException:
@@ -31,12 +31,14 @@ class HttpFront(HttpProgram):
             raise
 
     @abstractmethod
-    def start_behind(self) -> None:
+    def start_backend(self) -> None:
         """Start the backends; `stop` ends them, also if this fails."""
 
     @property
-    def upstream(self) -> Host:
+    def upstream(self) -> BackendPlace:
         """Where the backends run; StackcostError if the test bed has no place for them."""
         if self.endpoint.upstream is None:
-            raise StackcostError(f"this test bed has no place for the {self.behind} of {self.name}")
+            raise StackcostError(
+                f"this test bed has no place for the {self.backend_kind} of {self.name}"
+            )
         return self.endpoint.upstream

@@ -1,9 +1,9 @@
-"""Trials of events and of mixed traffic whose course is known."""
+"""Trials of events and of mixed traffic whose timeline is known."""
 
 from collections.abc import Mapping
 
 from stackcost.contracts.event_settings import EventSettings
-from stackcost.contracts.load import DeviceEvent, EventTimes, MixedLoad, MixStep
+from stackcost.contracts.load import DeviceEvent, EventTimeline, MixedLoad, MixStep
 from stackcost.contracts.sample import Kind, Sample
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
@@ -18,12 +18,12 @@ def group(at: float, name: str, counter: str, value: float) -> Sample:
     return Sample(BEGAN + at, "trex.group_counter", labels, value, "1", Kind.COUNTER, "test")
 
 
-def course(full_from: float, through_again: float) -> Trial:
+def event_trial(full_from: float, through_again: float) -> Trial:
     """Established connections answer 100 requests/s; of 50 new ones a second all, or none."""
     load = DeviceEvent(
         event="exhaustion",
         settings=SETTINGS,
-        course=EventTimes(BEGAN, answer_bytes=100, dead_timeout_s=5),
+        timeline=EventTimeline(BEGAN, answer_bytes=100, dead_timeout_s=5),
     )
     trial = Trial("dut/test", 1, 1, load, phases={"event": Window(BEGAN, BEGAN + 30)})
     made = 0.0

@@ -13,10 +13,10 @@ from stackcost.collect.engine import SCHEDULE_METHOD, EngineTime
 from stackcost.collect.latency import read_latency
 from stackcost.contracts.errors import StackcostError
 from stackcost.files import PROFILES
+from stackcost.generators.group import GeneratorGroup, Member
+from stackcost.generators.local import RunningGenerator
+from stackcost.generators.shares import divide_clients, parts_of
 from stackcost.host.waiting import wait_until
-from stackcost.loading.division import divide_clients, parts_of
-from stackcost.loading.group import GeneratorGroup, Member
-from stackcost.loading.local import RunningGenerator
 from stackcost.trex.generator import Generator
 from tests.trex.conftest import alive, client_of, wire_config
 

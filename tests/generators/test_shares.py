@@ -6,7 +6,7 @@ from ipaddress import IPv4Address, IPv4Network
 import pytest
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.loading.division import divide, divide_clients, networks_of, parts_of
+from stackcost.generators.shares import divide, divide_clients, networks_of, parts_of
 
 CLIENTS = "16.0.0.1-16.0.0.200"
 

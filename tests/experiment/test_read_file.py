@@ -4,8 +4,8 @@ import pytest
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.system_names import pairs
-from stackcost.experiment.load_file import experiment_file, load_experiment
 from stackcost.experiment.matrix import variants
+from stackcost.experiment.read_file import experiment_file, read_experiment
 from stackcost.experiment.schema import Experiment
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
@@ -27,7 +27,7 @@ def line_of(path: Path, text: str) -> int:
 
 
 def test_the_shipped_experiment_is_the_published_bed() -> None:
-    experiment = load_experiment(COMPARE)
+    experiment = read_experiment(COMPARE)
     workload = experiment.workload
     assert (workload.request_bytes, workload.response_bytes) == (100, 32_000)
     assert (workload.clients, str(workload.server)) == ("16.0.0.1-16.0.0.200", "48.0.0.1")
@@ -36,7 +36,7 @@ def test_the_shipped_experiment_is_the_published_bed() -> None:
 
 
 def test_quick_replaces_only_what_it_names() -> None:
-    full, quick = load_experiment(COMPARE), load_experiment(COMPARE, quick=True)
+    full, quick = read_experiment(COMPARE), read_experiment(COMPARE, quick=True)
     assert quick.rounds < full.rounds
     assert quick.load.offered_shares == full.load.offered_shares == [0.25, 0.5, 0.75]
     assert quick.load.drain_s == full.load.drain_s
@@ -105,7 +105,7 @@ def test_a_fault_names_file_line_and_key(
     else:
         path = edited(tmp_path, (old, new))
     with pytest.raises(StackcostError) as caught:
-        load_experiment(path)
+        read_experiment(path)
     assert says in caught.value.what
     assert str(path) in caught.value.what
     if at and says != "not YAML":
@@ -115,7 +115,7 @@ def test_a_fault_names_file_line_and_key(
 def test_every_fault_is_reported_at_once(tmp_path: Path) -> None:
     path = edited(tmp_path, ("rounds: 4", "rounds: 0"), ("request_bytes: 100", "request_bytes: 1"))
     with pytest.raises(StackcostError) as caught:
-        load_experiment(path)
+        read_experiment(path)
     assert len(caught.value.what.splitlines()) == 2
 
 
@@ -124,15 +124,15 @@ def test_what_is_no_mapping_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "e.yaml"
     path.write_text(text)
     with pytest.raises(StackcostError, match="a mapping"):
-        load_experiment(path)
+        read_experiment(path)
 
 
 def test_a_missing_or_binary_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(StackcostError, match=r"cannot read the experiment .*/none\.yaml: No such"):
-        load_experiment(tmp_path / "none.yaml")
+        read_experiment(tmp_path / "none.yaml")
     (tmp_path / "b.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(StackcostError, match="UTF-8"):
-        load_experiment(tmp_path / "b.yaml")
+        read_experiment(tmp_path / "b.yaml")
 
 
 def test_open_flows_must_fit_into_nginx(tmp_path: Path) -> None:
@@ -140,11 +140,11 @@ def test_open_flows_must_fit_into_nginx(tmp_path: Path) -> None:
     with pytest.raises(
         StackcostError, match="15000 open flows need more than the 8192 connections"
     ):
-        load_experiment(path)
+        read_experiment(path)
 
 
 def test_the_client_network_holds_every_client() -> None:
-    workload = load_experiment(COMPARE).workload
+    workload = read_experiment(COMPARE).workload
     wide = workload.model_copy(update={"clients": "16.0.0.250-16.0.1.9"})
     assert str(wide.client_network) == "16.0.0.0/23"
     assert Experiment.model_fields["workload"].is_required()
@@ -166,8 +166,8 @@ def test_an_experiment_of_the_suite_has_a_name(
 def test_one_system_needs_nothing_to_be_compared_with(tmp_path: Path) -> None:
     none = (("baseline: nginx/kernel", "#"), ("against: astf-peer", "#"))
     with pytest.raises(StackcostError, match="name two of: nginx/kernel, astf-peer"):
-        load_experiment(edited(tmp_path, *none))
+        read_experiment(edited(tmp_path, *none))
     one = ("servers: [nginx/kernel, astf-peer]", "servers: [nginx/kernel]")
-    alone = load_experiment(edited(tmp_path, *none, one))
+    alone = read_experiment(edited(tmp_path, *none, one))
     names = [each.name for each in variants(alone)]
     assert names == ["nginx/kernel"] and pairs(names, alone.baseline, alone.against) == ()

@@ -11,14 +11,14 @@ from stackcost.collect.engine import SCHEDULE_METHOD
 from stackcost.collect.latency import read_latency
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import THROUGH_ROUTER
+from stackcost.generators.group import GeneratorGroup, Member
+from stackcost.generators.local import RunningGenerator
+from stackcost.generators.plan import GeneratorPlan
 from stackcost.hosts import agent
 from stackcost.hosts.host import Host
 from stackcost.hosts.remote import remote_generator
-from stackcost.loading.group import GeneratorGroup, Member
-from stackcost.loading.local import RunningGenerator
-from stackcost.loading.plan import GeneratorPlan
+from tests.generators.made_up import MadeUpGenerator
 from tests.hosts.pipes import Here
-from tests.loading.made_up import MadeUpGenerator
 
 LIMIT_S = 20.0
 PLAN = GeneratorPlan(
@@ -26,7 +26,7 @@ PLAN = GeneratorPlan(
     number=1,
     wiring=THROUGH_ROUTER,
     cpus=(0, 1),
-    patience=1,
+    timeout_factor=1,
     interfaces=("nic0",),
     host="a",
 )

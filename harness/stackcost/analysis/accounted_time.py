@@ -13,7 +13,7 @@ TOLERANCE = 0.01  # of wall time x cores
 
 
 @dataclass(frozen=True, slots=True)
-class Closure:
+class AccountedTime:
     """Seconds over all cores in one phase.
 
     `wall`: its length x cores. `exact`: what the tracepoints booked; time that a hypervisor took
@@ -32,12 +32,12 @@ class Closure:
         return self.exact / self.wall
 
     @property
-    def closes(self) -> bool:
+    def is_whole(self) -> bool:
         """Whether it does, within TOLERANCE."""
         return abs(self.share - 1) <= TOLERANCE
 
 
-def closure(seen: Readings, phase: str) -> Closure | None:
+def accounted_time(seen: Readings, phase: str) -> AccountedTime | None:
     """The account of all cores in a phase; None when a core's was not read."""
     window = seen.phases.get(phase)
     cores = {sample.labels.get("cpu") for sample in seen.samples("cpu.exact_time")} - {None}
@@ -51,7 +51,7 @@ def closure(seen: Readings, phase: str) -> Closure | None:
         residues.append(account.residue)
     wall = window.length * len(cores)
     kinds = seen.by_label("cpu.time", phase, "kind")
-    return Closure(
+    return AccountedTime(
         wall=wall,
         exact=wall - sum(residues),
         ticks=sum(kinds.values()) if kinds else None,

@@ -14,8 +14,9 @@ from stackcost.files import EXPERIMENTS, PROFILES, PUBLISHED
 from stackcost.host.yaml_file import read_yaml
 from stackcost.systems.registry import nearest, server_class
 
-BED = ("hosts", "bed", "generators", "cores", "patience")  # sections that a test bed is of
+BED = ("hosts", "bed", "generators", "cores", "timeout_factor")  # sections that a test bed is of
 RENAMED = {  # keys that an older file may have
+    "patience": " any more; it is timeout_factor",
     "nginx": " any more; its settings are in section server, and backends in haproxy",
 }
 Location = tuple[int | str, ...]
@@ -37,7 +38,7 @@ def experiment_file(named: Path) -> Path:
     )
 
 
-def load_experiment(path: Path, quick: bool = False, share_cores: bool = False) -> Experiment:
+def read_experiment(path: Path, quick: bool = False, share_cores: bool = False) -> Experiment:
     """Load an experiment. `quick`: apply the section `quick` of the file, which shortens it.
 
     `share_cores`: clients and server both get all cores, whatever the file says. Both forms of the

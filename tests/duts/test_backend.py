@@ -31,7 +31,7 @@ def test_nginx_behind_a_nat_serves_every_connection_and_is_no_part_of_its_cost(
     with session_of(Nat44, tmp_path, NGINX) as session:
         seen = load_trial(session, 500, 1.0)
         (master, worker) = processes_inside(SERVER_NAMESPACE)
-        assert not {master.pid, worker.pid} & set(session.here.processes.values())
+        assert not {master.pid, worker.pid} & set(session.local_server.processes.values())
         assert worker.cpu_affinity() == list(session.bed.cpus.load)
         cut = Trial("dut/nat44", 2, 1, DeviceEvent(event="cut", settings=SETTINGS))
         Events().offer(session, cut)

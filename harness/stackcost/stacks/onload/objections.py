@@ -1,10 +1,12 @@
-"""Whether Onload carried a program's connections: decided from looks before, during and after."""
+"""Whether Onload carried a program's connections: decided from observations before, during and
+after.
+"""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from stackcost.contracts.stack import When
-from stackcost.stacks.onload.observe import Seen
+from stackcost.stacks.onload.observe import Observation
 
 MUST_MOVE = ("rx_evs", "tx_evs")
 MUST_STAND = {
@@ -24,12 +26,12 @@ class Objection(NamedTuple):
 
 
 def objections(
-    when: When, before: Seen, now: Seen, listens: tuple[str, int] | None = None
+    when: When, before: Observation, now: Observation, listens: tuple[str, int] | None = None
 ) -> list[Objection]:
     """Why it does not hold that Onload carries the connections; empty when it does.
 
-    `before`: the look before the load, which `now` is as well when it is that one. `listens`: what
-    a server listens on; None for a client, whose connections come with the load.
+    `before`: the observation before the load, which `now` is as well when it is that one.
+    `listens`: what a server listens on; None for a client, whose connections come with the load.
     """
     found = list(_of_processes(now, must_have=listens is not None or when == "during"))
     if listens is not None and not {listens, ("0.0.0.0", listens[1])} & now.listening:
@@ -42,7 +44,7 @@ def objections(
     return found
 
 
-def _of_processes(now: Seen, must_have: bool) -> Iterator[Objection]:
+def _of_processes(now: Observation, must_have: bool) -> Iterator[Objection]:
     if must_have:
         if not now.stacks:
             yield Objection("onload_stackdump lists no stack of a process")
@@ -54,17 +56,17 @@ def _of_processes(now: Seen, must_have: bool) -> Iterator[Objection]:
             yield Objection(words, for_kernel=True)
 
 
-def _of_kernel(before: Seen, now: Seen, is_server: bool) -> Iterator[Objection]:
+def _of_kernel(before: Observation, now: Observation, is_server: bool) -> Iterator[Objection]:
     """The kernel's own counters stand still when it carries nothing."""
     for name in ("PassiveOpens" if is_server else "ActiveOpens", "InSegs"):
         if moved := now.kernel.get(name, 0) - before.kernel.get(name, 0):
             yield Objection(f"the kernel's Tcp{name} moved by {moved}", for_kernel=True)
 
 
-def _of_onload(before: Seen, now: Seen, is_server: bool) -> Iterator[Objection]:
+def _of_onload(before: Observation, now: Observation, is_server: bool) -> Iterator[Objection]:
     """Onload's own counters move when it carries something."""
     if now.onload is None:
-        yield Objection("orm_json tells no counters")
+        yield Objection("orm_json reports no counters")
         return
     moved = {name: n - (before.onload or {}).get(name, 0) for name, n in now.onload.items()}
     for name in (*MUST_MOVE, "ul_accepts") if is_server else MUST_MOVE:

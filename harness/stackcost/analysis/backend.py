@@ -8,7 +8,7 @@ Softirqs cannot be divided between those who share a core, so they are in no fig
 from collections import defaultdict
 from collections.abc import Collection
 
-from stackcost.analysis.core_time import Cost, divided_share
+from stackcost.analysis.core_time import Cost, user_mode_share
 from stackcost.analysis.cpu import per_connection
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.roles import POLL_ROLE
@@ -16,13 +16,13 @@ from stackcost.contracts.roles import POLL_ROLE
 KINDS = ("user", "system", "receive polls")
 
 
-def behind_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
+def backend_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
     """Microseconds of the server behind a device per completed connection, by kind.
 
     `cpus`: the cores on which it runs. "user" and "system" are its processes',
     "receive polls" the kernel's threads for its interface. Empty if there is no such server.
     """
-    roles = {s.labels["process"]: s.labels["role"] for s in seen.samples("behind.cpu_time")}
+    roles = {s.labels["process"]: s.labels["role"] for s in seen.samples("backend.cpu_time")}
     if not roles:
         return {}
     threads = {process for process, role in roles.items() if role.startswith(POLL_ROLE)}
@@ -31,11 +31,11 @@ def behind_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -
         for process, seconds in seen.by_label("task.time", phase, "process", cpu=str(cpu)).items():
             spent[process] += seconds
     own = sum(seconds for process, seconds in spent.items() if process in roles.keys() - threads)
-    share = divided_share(seen, roles.keys() - threads)
+    share = user_mode_share(seen, roles.keys() - threads)
     if share is None:
         user, system = (
             sum(
-                seen.growth("behind.cpu_time", phase, process=process, kind=kind) or 0.0
+                seen.growth("backend.cpu_time", phase, process=process, kind=kind) or 0.0
                 for process in roles.keys() - threads
             )
             for kind in ("user", "system")
