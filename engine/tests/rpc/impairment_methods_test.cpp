@@ -21,10 +21,11 @@ class ImpairmentMethodsTest : public ControlTest {
 
 TEST_F(ImpairmentMethodsTest, SettingsReachTheirPortAndDirectionAndAreToldWithCounts) {
   result("stackcost_set_impairment",
-         to("receive", {{"loss", 0.25}, {"delay_us", 1500}, {"seed", 7}}));
+         to("receive", {{"loss", 0.25}, {"delay_us", 1500}, {"rate_mbit", 2.5}, {"seed", 7}}));
   const ImpairmentSettings& set = stand_in().impairments.at({1, Direction::receive});
   EXPECT_EQ(set.loss, 0.25);
   EXPECT_EQ(set.delay, 1500 * kMicrosecond);
+  EXPECT_EQ(set.rate, 2.5e6);
   EXPECT_EQ(set.seed, 7u);
   EXPECT_EQ(set.duplication, 0);
   const Json told = result("stackcost_get_impairment")["impairments"];
@@ -39,6 +40,7 @@ TEST_F(ImpairmentMethodsTest, SettingsReachTheirPortAndDirectionAndAreToldWithCo
                                        {"delay_us", 1500},
                                        {"jitter_us", 0},
                                        {"held_us", 300},
+                                       {"rate_mbit", 2.5},
                                        {"seed", 7}}));
   EXPECT_EQ(told[0]["counts"]["frames"], 7);
   EXPECT_EQ(told[0]["counts"]["lost"], 2);
@@ -48,6 +50,7 @@ TEST_F(ImpairmentMethodsTest, WhatIsNotUnderstoodIsRefusedAndChangesNothing) {
   EXPECT_THAT(refused_settings({{"loss", 1.5}}), HasSubstr("probability from 0 to 1"));
   EXPECT_THAT(refused_settings({{"loss", "much"}}), HasSubstr("probability from 0 to 1"));
   EXPECT_THAT(refused_settings({{"delay_us", -1}}), HasSubstr("from 0 to 10000000"));
+  EXPECT_THAT(refused_settings({{"rate_mbit", 0.001}}), HasSubstr("0.01 to 1,000,000"));
   EXPECT_THAT(refused_settings({{"losss", 0.1}}), HasSubstr("no setting 'losss'"));
   EXPECT_THAT(refusal("stackcost_set_impairment", to("both", Json::object())),
               HasSubstr("transmit or receive"));

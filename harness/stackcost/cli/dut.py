@@ -10,7 +10,7 @@ from rich.console import Console
 
 from stackcost.cli.application import DEFAULT_RESULTS, INTERRUPTED, command, make_console
 from stackcost.cli.live import Live, shown_live
-from stackcost.contracts.dut_settings import Backend
+from stackcost.contracts.roles import Backend
 
 if TYPE_CHECKING:
     from stackcost.store import RunFolder

@@ -5,8 +5,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from stackcost.contracts.addresses import IpVersion
+from stackcost.contracts.roles import Backend
 
-Backend = Literal["engine", "nginx"]
 BackendOn = Literal["device", "load"]
 
 
