@@ -355,7 +355,7 @@ class Connection(asyncio.Protocol):
         if served == 60:
             FAULTS[fault]()
 
-def is_whole():
+def closes():
     server.close()
 
 def accepts_no_more():

@@ -12,6 +12,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#define EEXIST 17                // include/uapi/asm-generic/errno-base.h
 #define LARGEST_OF_KMALLOC 8192  // what is larger comes from the page allocator, mm/slub.c
 
 struct kmem_cache {
@@ -77,10 +78,19 @@ static __always_inline void end_object(__u64 object) {
   bpf_map_delete_elem(&objects, &object);
 }
 
+// A stack has one place in the map, by its hash. Where another stack has that, the same without its
+// innermost frames has another: these are of the allocator, which is no owner.
+static __always_inline long stack_of(void* context) {
+  long stack = -EEXIST;
+  for (__u64 skipped = 0; skipped < 4 && stack == -EEXIST; ++skipped)
+    stack = bpf_get_stackid(context, &stacks, skipped);
+  return stack;
+}
+
 static __always_inline void follow(void* context, __u64 object, struct OwnerKey* owner) {
   static const struct Counts none;
   __u32 first = 0;
-  owner->stack = bpf_get_stackid(context, &stacks, 0);
+  owner->stack = stack_of(context);
   if (owner->stack >= 0) {
     bpf_map_update_elem(&owners, owner, &none, BPF_NOEXIST);
     struct Counts* counts = bpf_map_lookup_elem(&owners, owner);
