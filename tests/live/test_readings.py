@@ -34,6 +34,13 @@ def test_a_counter_that_begins_anew_has_no_rate() -> None:
     assert readings.second(counters(12.0, tcps_closed=10)).completed == 7
 
 
+def test_what_was_not_read_again_stays_as_it_was() -> None:
+    readings = Readings((1,))
+    readings.second([*counters(10.0, tcps_closed=0), sample(10.0, "slab.bytes", 7.0, cache="TCP")])
+    assert readings.second(counters(11.0, tcps_closed=9)).slab == {"TCP": 7}
+    assert readings.second([sample(12.0, "slab.bytes", 8.0, cache="TCP")]).completed == 9
+
+
 def test_busy_time_of_the_servers_cores_is_per_completed_connection() -> None:
     readings = Readings((1,))
 

@@ -11,7 +11,7 @@ from stackcost.contracts.sample import Sample
 
 Labels = tuple[tuple[str, str], ...]
 CACHES = 8
-CONNECTIONS = {"attempted": "tcps_connattempt", "closed": "tcps_closed"}
+ATTEMPTED, CLOSED = "tcps_connattempt", "tcps_closed"
 TIMED = "completion"
 
 
@@ -42,9 +42,13 @@ class Readings:
     def __init__(self, server_cpus: Collection[int]):
         self._server = {str(cpu) for cpu in server_cpus}
         self._before: dict[tuple[str, Labels], tuple[float, float]] = {}
+        self._last = Second()
 
     def second(self, samples: Iterable[Sample]) -> Second:
-        """What the samples since the last call say."""
+        """What the samples since the last call say; of what was not read again, the same as then.
+
+        Trials of a search are read at their edges only.
+        """
         newest: dict[tuple[str, Labels], tuple[float, float]] = {}
         for sample in samples:
             if sample.metric in self.METRICS and sample.value is not None:
@@ -52,10 +56,18 @@ class Readings:
                 newest[key] = sample.time, sample.value
         found = self._of(newest)
         self._before.update(newest)
+        self._last = found
         return found
 
     def _of(self, newest: Mapping[tuple[str, Labels], tuple[float, float]]) -> Second:
         found, rates, busy = Second(), dict[str, float](), 0.0
+        read = {metric for metric, _ in newest}
+        if "cpu.exact_time" not in read:
+            found.cores = self._last.cores
+        if "slab.bytes" not in read:
+            found.slab = self._last.slab
+        if "engine.latency" not in read:
+            found.latency_us = self._last.latency_us
         for (metric, pairs), (at, value) in newest.items():
             labels = dict(pairs)
             if metric == "slab.bytes":
@@ -77,13 +89,16 @@ class Readings:
             elif (labels["engine"], labels["side"]) == ("generator", "client"):
                 rates[labels["counter"]] = rate
                 found.seconds = at - earlier[0]
-        if "tcps_closed" in rates:
-            found.attempted = rates.get(CONNECTIONS["attempted"], 0.0)
+        if CLOSED in rates:
+            found.attempted = rates.get(ATTEMPTED, 0.0)
             aborted = sum(rates.get(name, 0.0) for name in ABORTED)
-            found.completed = max(0.0, rates[CONNECTIONS["closed"]] - aborted)
+            found.completed = max(0.0, rates[CLOSED] - aborted)
             found.failed = {name: rates[name] for name in FAILED if rates.get(name)}
             if found.completed and busy:
                 found.us_per_connection = busy * 1e6 / found.completed
+        else:
+            found.attempted, found.completed = self._last.attempted, self._last.completed
+            found.failed, found.us_per_connection = self._last.failed, self._last.us_per_connection
         largest = sorted(found.slab.items(), key=lambda each: -each[1])[:CACHES]
         found.slab = dict(largest)
         return found
