@@ -51,6 +51,21 @@ def test_the_sentence_says_what_the_difference_is_made_of(made: Summary) -> None
     assert "astf-peer takes more in others: 30.0 of the device" in told
 
 
+def test_what_is_in_no_category_explains_nothing() -> None:
+    made = trials()
+    for at, trial in enumerate(made):
+        if trial.server == "nginx/kernel":
+            cost = {"user": 0.0, "system": 100.0, "irq": 0.0, "softirq": 0.0}
+            made[at] = load_trial("nginx/kernel", trial.number, trial.round, microseconds=cost)
+            sampled(made[at], {("system", SENDS): 9_750, ("system", "unheard_of"): 250})
+    found = summarise(made, CONTEXT)
+    of_nginx = next(each for each in found.servers if each.name == "nginx/kernel").levels[0]
+    assert of_nginx["why.in no category"].median == pytest.approx(2.5)
+    (told,) = why_sentences(found)
+    assert told.startswith("Of the 60.0 us") and "97.5 are TCP" in told
+    assert "in no category" not in told
+
+
 def test_the_sentence_is_of_the_load_of_its_factor() -> None:
     """A load may be the end of another one's text: "100" of "2,100 connections/s"."""
     loads = [*trials(offered=100, busy=80.0), *trials(offered=2100)]

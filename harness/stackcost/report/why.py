@@ -126,7 +126,11 @@ def _sentence(summary: Summary, found: Factor) -> str:
         if not _known(level):
             reasons = [spread.reason for spread in level.kinds("why").values()]
             return f"Why {name} costs that is not known: {reasons[0]}." if reasons else ""
-    every = [each for each in differences(above, below) if each.is_known]
+    every = [
+        each
+        for each in differences(above, below)
+        if each.is_known and each.category != UNMATCHED  # which explains nothing
+    ]
     more = [each for each in every if (each.more.median or 0.0) > 0]
     less = [each for each in every if (each.more.median or 0.0) < 0]
     between = combined([(1.0, above["server_cpu_total"]), (-1.0, below["server_cpu_total"])])
