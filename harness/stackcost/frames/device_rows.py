@@ -1,23 +1,22 @@
 """The rows of tables about ceilings, events of a device under test, and mixed traffic."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.analysis.events.summary import EventResult, EventSummary
-from stackcost.analysis.spread import Spread
-from stackcost.frames.rows import Row, rounds
+from stackcost.frames.rows import Row, figure_rows
 
 
 def ceilings(summary: CeilingSummary) -> Iterator[Row]:
     """Every figure of every system's searches, in each search."""
     for system, own in summary.found.items():
-        yield from _rows({"run": summary.run, "system": system}, own.figures)
+        yield from figure_rows({"run": summary.run, "system": system}, own.figures)
 
 
 def events(summary: EventSummary) -> Iterator[Row]:
     """Every figure of every event."""
     for each in summary.events:
-        yield from _rows(_head(summary, each), each.figures)
+        yield from figure_rows(_head(summary, each), each.figures)
 
 
 def event_series(summary: EventSummary) -> Iterator[Row]:
@@ -35,22 +34,9 @@ def mixes(summary: EventSummary) -> Iterator[Row]:
         head = {"run": summary.run, "system": mix.server}
         for number, step in enumerate(mix.steps, 1):
             own = {**head, "step": number, "asked": step.flows_per_second}
-            yield from _rows(own, step.figures)
-        yield from _rows({**head, "step": None, "asked": None}, mix.figures)
+            yield from figure_rows(own, step.figures)
+        yield from figure_rows({**head, "step": None, "asked": None}, mix.figures)
 
 
 def _head(summary: EventSummary, event: EventResult) -> Row:
     return {"run": summary.run, "system": event.server, "event": event.event}
-
-
-def _rows(head: Row, figures: Mapping[str, Spread]) -> Iterator[Row]:
-    for name, spread in figures.items():
-        for each in rounds(spread):
-            yield {
-                **head,
-                "figure": name,
-                "round": each.round,
-                "value": each.value,
-                "unit": spread.unit,
-                "reason": each.reason,
-            }

@@ -8,7 +8,7 @@ from stackcost.analysis.http_costs import Cost
 from stackcost.analysis.http_versions import version_costs
 from stackcost.analysis.summary import Summary
 from stackcost.analysis.tls import tls_costs
-from stackcost.frames.rows import Row, levels, rounds
+from stackcost.frames.rows import Row, figure_rows, levels, rounds
 from stackcost.report.http import series
 
 
@@ -16,18 +16,8 @@ def loads(summary: Summary) -> Iterator[Row]:
     """Every figure of every load in every round, of those that have no table of their own."""
     for server, level, head in levels(summary):
         head |= {"quoted": level is server.quoted, "past_ceiling": level.past_ceiling}
-        for name, spread in level.figures.items():
-            if not registry.in_loads(name):
-                continue
-            for each in rounds(spread):
-                yield {
-                    **head,
-                    "figure": name,
-                    "round": each.round,
-                    "value": each.value,
-                    "unit": spread.unit,
-                    "reason": each.reason,
-                }
+        figures = {name: each for name, each in level.figures.items() if registry.in_loads(name)}
+        yield from figure_rows(head, figures)
 
 
 def tests(summary: Summary) -> Iterator[Row]:

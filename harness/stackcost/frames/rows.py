@@ -1,6 +1,6 @@
 """The rows of each table, from the summaries and the samples of stored runs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from stackcost.analysis.ceiling.summary import CeilingSummary
@@ -151,6 +151,20 @@ def samples(run: str, system: str, trial: Trial, metrics: tuple[str, ...]) -> It
             "source": sample.source,
             "reason": sample.reason,
         }
+
+
+def figure_rows(head: Row, figures: Mapping[str, Spread]) -> Iterator[Row]:
+    """Each figure in each round, with its unit. `head`: the first columns of the rows."""
+    for name, spread in figures.items():
+        for each in rounds(spread):
+            yield {
+                **head,
+                "figure": name,
+                "round": each.round,
+                "value": each.value,
+                "unit": spread.unit,
+                "reason": each.reason,
+            }
 
 
 def levels(summary: Summary) -> Iterator[tuple[ServerResult, Level, Row]]:

@@ -24,7 +24,6 @@ class Second:
     `us_per_connection`: time of the server's cores, busy with anything, per completed connection.
     """
 
-    seconds: float = 0.0
     attempted: float | None = None
     completed: float | None = None
     failed: dict[str, float] = field(default_factory=dict)
@@ -88,7 +87,6 @@ class Readings:
                     busy += rate
             elif (labels["engine"], labels["side"]) == ("generator", "client"):
                 rates[labels["counter"]] = rate
-                found.seconds = at - earlier[0]
         if CLOSED in rates:
             found.attempted = rates.get(ATTEMPTED, 0.0)
             aborted = sum(rates.get(name, 0.0) for name in ABORTED)
