@@ -45,7 +45,15 @@ ROOTLESS: list[type[Proxy]] = [kind for kind in (Pasta, Slirp) if not kind.lacks
 
 
 @pytest.mark.bed
-@pytest.mark.parametrize("kind", [NginxTcp, HAProxyTcp, *ENVOY])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(
+            kind, marks=[pytest.mark.long] if kind in (NginxTcp, EnvoyTcp, EnvoyOutHttp) else []
+        )
+        for kind in (NginxTcp, HAProxyTcp, *ENVOY)
+    ],
+)
 def test_every_connection_passes_and_each_part_has_its_own_cost(
     kind: type[Proxy], tmp_path: Path
 ) -> None:

@@ -51,6 +51,7 @@ def become(session: ProfileSession, kind: type[Dut], **dut: object) -> Dut:
 
 
 @pytest.mark.bed
+@pytest.mark.long
 def test_a_rule_of_iptables_costs_the_same_wherever_it_is_in_the_list(
     session: ProfileSession,
 ) -> None:

@@ -22,7 +22,9 @@ HOST_ROUTE = f"route change default via 198.19.0.1 mtu {MTU} advmss 1460"
 HOST_ROUTE_V6 = f"-6 route change default via fd00:5c::1 mtu {MTU} advmss 1440"
 
 
-@pytest.mark.parametrize("ipv6", [False, True], ids=["IPv4", "IPv6"])
+@pytest.mark.parametrize(
+    "ipv6", [pytest.param(False, id="IPv4", marks=pytest.mark.long), pytest.param(True, id="IPv6")]
+)
 def test_all_bytes_pass_a_router_with_a_smaller_mtu(ipv6: bool, tmp_path: Path) -> None:
     with host_behind_router(Wire(), ipv6) as bed:
         execute(bed.server_namespace, ["ip", "link", "set", "sc-in0", "mtu", str(MTU)])
@@ -38,7 +40,13 @@ def test_all_bytes_pass_a_router_with_a_smaller_mtu(ipv6: bool, tmp_path: Path) 
                 assert port["path_mtu"]["least"] == MTU
 
 
-@pytest.mark.parametrize("kind", ["", "packet:"], ids=["AF_XDP", "packet socket"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("", id="AF_XDP"),
+        pytest.param("packet:", id="packet socket", marks=pytest.mark.long),
+    ],
+)
 def test_segments_fit_a_port_with_a_smaller_mtu(kind: str, tmp_path: Path) -> None:
     """The host offers segments for 1,500 bytes, and both ends send what the link carries."""
     with host_behind_router(Wire()) as bed:

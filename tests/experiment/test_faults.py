@@ -83,7 +83,10 @@ def end_of(run: "subprocess.Popen[str]", results: Path) -> tuple[RunFolder, str]
 
 @pytest.mark.parametrize(
     ("program", "told"),
-    [("nginx", "nginx/kernel has failed"), ("astf-engine", "generator ended")],
+    [
+        ("nginx", "nginx/kernel has failed"),
+        pytest.param("astf-engine", "generator ended", marks=pytest.mark.long),
+    ],
 )
 def test_a_program_killed_in_mid_trial_is_named(
     going: "subprocess.Popen[str]", tmp_path: Path, program: str, told: str

@@ -114,7 +114,11 @@ def test_as_published_the_peers_last_segment_waits_for_the_delayed_ack(tmp_path:
 @pytest.mark.bed
 @pytest.mark.parametrize(
     ("server", "tcp"),
-    [("astf-peer", "today"), ("nginx/kernel", "today"), ("nginx/kernel", "published")],
+    [
+        ("astf-peer", "today"),
+        pytest.param("nginx/kernel", "today", marks=pytest.mark.long),
+        ("nginx/kernel", "published"),
+    ],
 )
 def test_otherwise_no_segment_waits(server: str, tcp: str, tmp_path: Path) -> None:
     """Where segments wait all connections are slow; on a busy machine some, and it is repeated."""

@@ -15,7 +15,9 @@ pytestmark = pytest.mark.bed
 DELAY_MS, LOSS = 4, 0.05
 
 
-@pytest.mark.parametrize("server", ["nginx/kernel", "astf-peer"])
+@pytest.mark.parametrize(
+    "server", ["nginx/kernel", pytest.param("astf-peer", marks=pytest.mark.long)]
+)
 def test_every_response_comes_through_and_the_network_does_as_asked(
     tmp_path: Path, server: str
 ) -> None:

@@ -63,6 +63,7 @@ def median_us(load: ConstantLoad, kind: str) -> float:
     return percentile_us(HdrHistogram.decode(load.latency[""][kind]), 50.0) or 0
 
 
+@pytest.mark.long
 def test_two_generators_speak_tls_with_nginx_on_the_port_of_the_load(tmp_path: Path) -> None:
     experiment = with_tls({"version": 1.3, "certificate": "p-256"}, generators=2)
     with opened("nginx/kernel", experiment, tmp_path) as session:
