@@ -67,12 +67,20 @@ def test_a_part_says_on_whose_behalf_it_ran_and_how_sure_its_share_is() -> None:
 
 def test_only_samples_inside_the_window_divide_its_time() -> None:
     trial = sampled(load_trial(), KNOWN)
-    labels = {"cpu": "1", "kind": "user", "process": "7", "command": "nginx", "stack": "late;late"}
-    for moment, value in ((START - 5, 900.0), (END + 3, 1800.0)):
-        sample = Sample(moment, "stack.samples", labels, value, "1", Kind.COUNTER, "made")
-        trial.samples.append(sample)
+    for stack, count in {
+        "late;late": {START - 5: 900, END + 3: 1800},
+        "earlier;trial": {START + 1: 900, START + 2: 905},  # not seen in this one before
+    }.items():
+        labels = {"cpu": "1", "kind": "user", "process": "7", "command": "nginx", "stack": stack}
+        trial.samples += [
+            Sample(moment, "stack.samples", labels, value, "1", Kind.COUNTER, "made")
+            for moment, value in count.items()
+        ]
     found = attribution(Readings(trial), [1])
-    assert found and "user space, late" not in by_category(found.parts)
+    assert found
+    own = by_category(found.parts)
+    assert "user space, late" not in own
+    assert own["user space, earlier"].us == pytest.approx(10 * 5 / 105)
 
 
 def test_entry_and_return_of_system_calls_are_of_user_mode_as_the_account_has_them() -> None:

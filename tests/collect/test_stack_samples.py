@@ -103,6 +103,8 @@ def test_a_stack_of_an_earlier_trial_is_none_of_a_later_one() -> None:
             sampler.read_now()
         mark, start_s = len(sampler.samples), time.monotonic()
         os.kill(process.pid, signal.SIGCONT)
+        time.sleep(0.3)
+        sampler.read_now()  # inside of the window, as a run does
         finish(process)
         sampler.read_now()
         window = {"sustain": Window(start_s, time.monotonic())}

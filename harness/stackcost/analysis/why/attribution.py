@@ -133,7 +133,7 @@ def stacks(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> lis
         labels = series[0].labels
         if labels.get("cpu") not in wanted:
             continue
-        count = _last(series, window.end) - _last(series, window.start)
+        count = _count(series, window.end) - _count(series, window.start)
         if count > 0:
             kind, stack = labels["kind"], labels["stack"]
             if kind == "system" and BESIDE_CALLS.fullmatch(stack):
@@ -142,9 +142,14 @@ def stacks(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> lis
     return found
 
 
-def _last(series: list[Sample], moment: float) -> float:
-    """Stacks are read when they were seen again, so the last reading holds until the next."""
-    return max((s.value or 0.0 for s in series if s.time <= moment), default=0.0)
+def _count(series: list[Sample], moment: float) -> float:
+    """Stacks are read when they were seen again, so a reading holds until the next.
+
+    The first holds before as well: counts are of a whole session, and a stack that was seen in an
+    earlier trial begins with the count that it had there.
+    """
+    known = [s for s in series if s.time <= moment] or series[:1]
+    return max(s.value or 0.0 for s in known)
 
 
 def kinds_of(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> list[KindOfTime]:
