@@ -7,6 +7,8 @@ which trial was set aside, and why.
 
 from collections.abc import Callable, Collection
 
+from hdrh.histogram import HdrHistogram
+
 from stackcost.analysis import core_time, flows, generators, thresholds
 from stackcost.analysis.diagnosis import diagnosis
 from stackcost.analysis.guest import mark, why_no_time
@@ -16,7 +18,8 @@ from stackcost.analysis.readings import Readings
 from stackcost.analysis.slowed import slowed_share
 from stackcost.analysis.steadiness import Steadiness, completed_series, served_series, steadiness
 from stackcost.analysis.undisturbed import undisturbed
-from stackcost.contracts.counts import NOT_SEEN, StackCheck
+from stackcost.contracts.counts import NOT_SEEN, Histograms, StackCheck
+from stackcost.contracts.latency import TLS_HANDSHAKE
 from stackcost.contracts.load import rate_words
 from stackcost.contracts.load.base import Failure, Flag
 from stackcost.contracts.trial import CUT_SHORT, Trial
@@ -182,11 +185,35 @@ def _of_readings(seen: Readings) -> list[str]:
         found.append(f"the generator's memory for TLS was used up {tls.lacked_memory:,} times")
     if tls and tls.cut_segments:
         found.append(f"the generator's port cut {tls.cut_segments:,} segments, which came again")
+    found += _late_handshakes(seen)
     if (network := trial.traffic.network) and network.no_room:
         found.append(f"the generator had no room for {network.no_room:,} frames of the network")
     if trial.traffic.unexpectedly_retransmitted:
         found.append(f"{trial.traffic.retransmitted} segments retransmitted")
     return found + _failed_collectors(trial)
+
+
+def _late_handshakes(seen: Readings) -> list[str]:
+    """Whether handshakes were waiting for the generator's core for a large part of their time."""
+    tls, latency = seen.trial.traffic.tls, seen.trial.traffic.latency
+    if tls is None or not latency or not tls.handshakes:
+        return []
+    mean = {kind: _mean_us(latency, kind) for kind in ("connect", TLS_HANDSHAKE)}
+    took, waited = mean[TLS_HANDSHAKE] - mean["connect"], tls.waited_us / tls.handshakes
+    if waited <= thresholds.TLS_WAIT_LIMIT * took:
+        return []
+    return [
+        f"handshakes waited {waited:,.0f} us of their {took:,.0f} us for the generator's core "
+        f"(at most {tls.longest_waited_us:,} us): it has too many of them"
+    ]
+
+
+def _mean_us(latency: Histograms, kind: str) -> float:
+    """The mean over all template groups; 0 if none reached this point."""
+    read = [HdrHistogram.decode(kinds[kind]) for kinds in latency.values() if kind in kinds]
+    counted = sum(each.get_total_count() for each in read)
+    whole = sum(each.get_mean_value() * each.get_total_count() for each in read)
+    return whole / counted if counted else 0.0
 
 
 def _failed_connections(seen: Readings) -> list[str]:

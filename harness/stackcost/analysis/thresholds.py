@@ -54,6 +54,8 @@ KEPT_UP = 0.95
 REACHED = 0.98
 # Of the generator's cores, as CSIT keeps its own.
 GENERATOR_BUSY_LIMIT = 0.80
+# Of the time of a TLS handshake after the SYN-ACK: what it waited for the generator's core.
+TLS_WAIT_LIMIT = 0.25
 # Of all connections: by how much a generator's part of what was opened may differ from its plan.
 PART_LIMIT = 0.01
 # Of connections, started more than 1 ms after their time. Reading the collectors every second

@@ -63,6 +63,17 @@ class TlsSettings(BaseModel):
         return given
 
 
+# A core takes the steps of both of its sides in turn, so clients wait for those of servers, too.
+STEPS = (
+    "handshake_steps",
+    "handshake_time_us",
+    "waiting",
+    "most_waiting",
+    "waited_us",
+    "longest_waited_us",
+)
+
+
 @dataclass
 class TlsCounts(StoredData):
     """What the generator's clients counted of TLS over the whole trial, as RPC stackcost_get_tls
@@ -70,7 +81,8 @@ class TlsCounts(StoredData):
 
     `asked`: the settings. Handshakes, `failed`, `ended_in_handshake` and `truncated` in
     connections; `alerts_...` by OpenSSL's words for them; bytes and records with payload.
-    `most_waiting`: over the generator's cores added up; times in microseconds.
+    `most_waiting`: over the generator's cores added up; times in microseconds. `handshake_steps`
+    and all after it are of both sides of the generator: the servers behind a device, too.
     """
 
     asked: TlsSettings
@@ -96,6 +108,11 @@ class TlsCounts(StoredData):
     longest_waited_us: int = 0
 
     @property
+    def handshakes(self) -> int:
+        """Those that were complete."""
+        return self.handshakes_full + self.handshakes_resumed
+
+    @property
     def failures(self) -> str:
         """How many connections failed, and the alerts of that, in words; empty if none did."""
         if not self.failed:
@@ -114,7 +131,8 @@ class TlsCounts(StoredData):
         """The sum over templates. `told`: the answer to the RPC."""
         whole = cls(asked)
         for template in told["templates"]:
-            for name, value in template["client"].items():
+            servers = {name: template["server"][name] for name in STEPS}
+            for name, value in [*template["client"].items(), *servers.items()]:
                 so_far = getattr(whole, name)
                 if isinstance(value, dict):
                     for alert, number in value.items():
