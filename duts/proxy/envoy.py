@@ -6,9 +6,11 @@ from typing import Any
 from typing_extensions import override
 
 from stackcost.duts.proxy import Proxy
+from stackcost.servers.certificate import CERTIFICATE_FILE, KEY_FILE
 from stackcost.servers.envoy_program import CONFIGURATION, envoy_command, lacks_envoy
 
-TYPES = "type.googleapis.com/envoy.extensions.filters"
+EXTENSIONS = "type.googleapis.com/envoy.extensions"
+TYPES = f"{EXTENSIONS}.filters"
 CLUSTER = "backend"
 
 
@@ -16,6 +18,7 @@ class EnvoyTcp(Proxy):
     """Envoy's TCP proxy filter (envoy.filters.network.tcp_proxy)."""
 
     name = "dut/proxy_envoy_tcp"
+    takes_tls = takes_engine = True
 
     @classmethod
     def lacks(cls) -> str:
@@ -34,7 +37,7 @@ class EnvoyTcp(Proxy):
         """envoy.json: a listener, one filter, and a cluster of one server."""
         listener = self.listener() | {
             "name": "clients",
-            "filter_chains": [{"filters": [self.filter()]}],
+            "filter_chains": [{"filters": [self.filter()]} | self.clients_tls()],
         }
         # Envoy's own limit is 1,024 connections and as many requests in each cluster.
         limits = ("max_connections", "max_pending_requests", "max_requests")
@@ -42,9 +45,18 @@ class EnvoyTcp(Proxy):
             "name": CLUSTER,
             "connect_timeout": "5s",
             "circuit_breakers": {"thresholds": [dict.fromkeys(limits, self.room)]},
+            **self.servers_tls(),
         }
         resources = {"listeners": [listener], "clusters": [cluster]}
         return json.dumps({"static_resources": resources}, indent=2)
+
+    def clients_tls(self) -> dict[str, Any]:
+        """TLS of clients' connections, if it ends that."""
+        return {}
+
+    def servers_tls(self) -> dict[str, Any]:
+        """TLS of its connections to the server, if it has any."""
+        return {}
 
     def listener(self) -> dict[str, Any]:
         """Where clients' connections come in."""
@@ -71,6 +83,34 @@ class EnvoyTcp(Proxy):
         }
 
 
+class EnvoyTls(EnvoyTcp):
+    """The TCP proxy filter behind one that ends clients' TLS (BoringSSL)."""
+
+    name = "dut/tls_envoy"
+    ends_tls = True
+
+    @override
+    def clients_tls(self) -> dict[str, Any]:
+        pair = {
+            "certificate_chain": {"filename": CERTIFICATE_FILE},
+            "private_key": {"filename": KEY_FILE},
+        }
+        return tls_socket(
+            "DownstreamTlsContext",
+            {"tls_certificates": [pair]},
+            disable_stateless_session_resumption=not self.tickets,
+            disable_stateful_session_resumption=True,
+        )
+
+    @override
+    def servers_tls(self) -> dict[str, Any]:
+        if not self.server_tls:
+            return {}
+        # Envoy's own choice for this side is TLS 1.2 at most.
+        versions = {"tls_params": {"tls_maximum_protocol_version": "TLSv1_3"}}
+        return tls_socket("UpstreamTlsContext", versions, max_session_keys=int(self.tickets))
+
+
 class EnvoyHttp(EnvoyTcp):
     """Envoy's HTTP connection manager, with the router as its only HTTP filter.
 
@@ -78,6 +118,7 @@ class EnvoyHttp(EnvoyTcp):
     """
 
     name = "dut/proxy_envoy_http"
+    takes_tls = takes_engine = False
 
     def filter(self) -> dict[str, Any]:
         """The filter of every connection."""
@@ -95,6 +136,16 @@ class EnvoyHttp(EnvoyTcp):
                 "http_filters": [{"name": "envoy.filters.http.router", "typed_config": router}],
             },
         }
+
+
+def tls_socket(context: str, common: dict[str, Any], **own: Any) -> dict[str, Any]:
+    """A transport socket of TLS. `common`: what both kinds of `context` have; `own`: the rest."""
+    config = {
+        "@type": f"{EXTENSIONS}.transport_sockets.tls.v3.{context}",
+        "common_tls_context": common,
+        **own,
+    }
+    return {"transport_socket": {"name": "envoy.transport_sockets.tls", "typed_config": config}}
 
 
 def socket_address(address: str, port: int) -> dict[str, Any]:

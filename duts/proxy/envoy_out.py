@@ -31,6 +31,7 @@ class EnvoyOutTcp(EnvoyTcp):
     """Envoy's TCP proxy filter beside the clients. The server keeps the address they ask for."""
 
     name = "dut/proxy_envoy_out_tcp"
+    takes_tls = takes_engine = False
     backend_at = ""
 
     def take_clients(self) -> None:

@@ -1,4 +1,4 @@
-"""HAProxy as a proxy of TCP."""
+"""HAProxy as a proxy of TCP. It passes TLS on, or ends it."""
 
 from pathlib import Path
 
@@ -15,6 +15,7 @@ class HAProxyTcp(Proxy):
     """One process with a thread for each core, each with a listener of its own."""
 
     name = "dut/proxy_haproxy"
+    takes_tls = takes_engine = True
 
     def command(self) -> list[str]:
         """In the foreground, without a master process."""
@@ -35,4 +36,14 @@ class HAProxyTcp(Proxy):
             address=self.endpoint.address,
             port=self.endpoint.port,
             upstream=self.backend_at,
+            ends_tls=self.ends_tls,
+            server_tls=self.server_tls,
+            tickets=self.tickets,
         )
+
+
+class HAProxyTls(HAProxyTcp):
+    """The same, and it ends clients' TLS (OpenSSL)."""
+
+    name = "dut/tls_haproxy"
+    ends_tls = True

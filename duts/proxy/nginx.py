@@ -1,4 +1,4 @@
-"""nginx as a proxy of TCP: its stream module."""
+"""nginx as a proxy of TCP: its stream module. It passes TLS on, or ends it."""
 
 import re
 import resource
@@ -21,6 +21,7 @@ class NginxTcp(Proxy):
     """One worker for each core, each with a listening socket of its own."""
 
     name = "dut/proxy_nginx"
+    takes_tls = takes_engine = True
 
     @override
     def command(self) -> list[str]:
@@ -44,7 +45,17 @@ class NginxTcp(Proxy):
             address=self.endpoint.address,
             port=self.endpoint.port,
             upstream=self.backend_at,
+            ends_tls=self.ends_tls,
+            server_tls=self.server_tls,
+            tickets=self.tickets,
         )
+
+
+class NginxTls(NginxTcp):
+    """The same, and it ends clients' TLS (OpenSSL)."""
+
+    name = "dut/tls_nginx"
+    ends_tls = True
 
 
 def stream_module() -> Path:

@@ -10,7 +10,12 @@ from stackcost.cli.entry import app
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import FORMAT
 from stackcost.contracts.trial import Trial
-from stackcost.device.standard import events_for, experiment_of
+from stackcost.device.standard import (
+    PATTERN_TLS,
+    ceilings_over_tls,
+    events_for,
+    experiment_of,
+)
 from stackcost.report.answer import summarise_again
 from stackcost.report.device import events_of, sentences
 from stackcost.report.listing import runs_in
@@ -67,6 +72,21 @@ def test_nginx_beside_the_generator_on_one_core_is_not_exhausted() -> None:
     assert events == ["exhaustion", "half_open", "cut", "killed"]
     summary = summarise_events([], "test", PLAN | {"left_out": left_out}, "complete", {})
     assert sentences(summary) == left_out
+
+
+@pytest.mark.parametrize("kind", ["nftables", "tls_nginx"])
+def test_over_tls_all_loads_have_it_and_throughput_is_by_length(kind: str) -> None:
+    """RFC 9411, 7.6 to 7.9: the costs have the latency, the ceilings the rest."""
+    costs = experiment_of(kind, True, {}, pattern_file=PATTERN_TLS)
+    assert costs.title.startswith(f"One HTTPS connection through dut/{kind}")
+    assert costs.tls and 0.5 in costs.load.offered_shares
+    device, by_length = ceilings_over_tls(costs, quick=True)
+    assert list(device.settings) == ["connections", "flows"]
+    assert list(by_length.settings) == ["requests"]
+    lengths = [each.experiment.workload.response_bytes for each in by_length.targets]
+    assert lengths == [1_000, 64_000]
+    for target in (*device.targets, *by_length.targets):
+        assert target.server == f"dut/{kind}" and target.experiment.tls and not target.lacking
 
 
 def test_mixed_traffic_has_a_ceiling_and_a_share_of_each_application() -> None:

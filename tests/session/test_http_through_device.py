@@ -23,7 +23,9 @@ from stackcost.session.progress import Progress
 from stackcost.systems.registry import server_class
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
-EXPERIMENT = read_experiment(EXPERIMENTS / "dut_tls.yaml", True)  # before a bed narrows the cores
+EXPERIMENT = read_experiment(
+    EXPERIMENTS / "dut_tls_clients.yaml", True
+)  # before a bed narrows the cores
 SUSTAIN_S = 1.0
 
 

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from stackcost.cli.application import DEFAULT_RESULTS, INTERRUPTED, command, make_console
 from stackcost.cli.live import Live, shown_live
+from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.roles import Backend
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ def dut(
         str,
         typer.Argument(
             metavar="KIND",
-            help="forwarding, nftables, nat44, nat64, connection_limit, bridge, or another kind of "
-            "docs/adding-a-dut.md, or a Python file",
+            help="forwarding, nftables, nat44, nat64, connection_limit, bridge, tls_nginx, or "
+            "another kind of docs/adding-a-dut.md, or a Python file",
         ),
     ],
     quick: Annotated[bool, typer.Option("--quick", help="fewer, shorter trials")] = False,
@@ -44,9 +45,12 @@ def dut(
         typer.Option(metavar="VERSION", help="4, or 6 for IPv6 on both sides", min=4, max=6),
     ] = None,
     tls: Annotated[
+        bool, typer.Option("--tls", help="HTTPS instead of the set: RFC 9411, 7.6 to 7.9")
+    ] = False,
+    clients: Annotated[
         bool,
         typer.Option(
-            "--tls", help="HTTPS clients and nginx instead of the set: RFC 9411, 7.6 to 7.9"
+            "--clients", help="with --tls: ab, wrk, h2load and nginx in place of the generator"
         ),
     ] = False,
     bed: Annotated[
@@ -66,18 +70,21 @@ def dut(
     from stackcost.device.standard import standard_set
 
     console = make_console()
+    if clients and not tls:
+        raise StackcostError("--clients are of HTTPS", "add --tls")
     settings = {
         "rules": rules,
         "new_per_second": new_per_second,
-        "server": "nginx" if tls else server,
+        "server": "nginx" if clients else server,
         "ip_version": ip_version,
     }
     chosen = {name: value for name, value in settings.items() if value is not None}
-    if not tls:
+    if not clients:
         length = "about nine minutes" if quick else "several times the nine minutes of --quick"
-        console.print(f"three runs: costs, ceilings, events; {length}", highlight=False)
+        what = "connections/s and open flows, transactions/s" if tls else "ceilings, events"
+        console.print(f"three runs: costs, {what}; {length}", highlight=False)
     with shown_live(live, console):
-        folders = standard_set(kind, quick, chosen, results, sys.argv, console, bed, tls)
+        folders = standard_set(kind, quick, chosen, results, sys.argv, console, bed, tls, clients)
     if page := _report(folders, console):
         console.print(f"report: {page}", soft_wrap=True, highlight=False)
     if folders[-1].manifest().state == "interrupted":

@@ -58,6 +58,11 @@ class DutSettings(BaseModel):
         "them is nginx's alone if there are several, so that device and server together are "
         "measured whole. load: the generator's, so that the device has its cores to itself",
     )
+    server_tls: bool = Field(
+        default=True,
+        description="tls_*: TLS to the server behind as well, by new connections of the device; "
+        "false: the server gets plain TCP, which needs server: nginx",
+    )
     ip_version: IpVersion = Field(
         default=4,
         description="4, or 6 for IPv6 clients and servers; nat64 translates 6 to 4",

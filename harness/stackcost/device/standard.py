@@ -16,9 +16,9 @@ from stackcost.contracts.load import CeilingKind
 from stackcost.device.feeder import run_events
 from stackcost.duts.base import Dut
 from stackcost.duts.tracking import TrackingDut
-from stackcost.experiment.matrix import variants
+from stackcost.experiment.matrix import Variant, variants
 from stackcost.experiment.read_file import on_bed, read_experiment
-from stackcost.experiment.schema import EXTERNAL, Experiment
+from stackcost.experiment.schema import EXTERNAL, Experiment, Matrix
 from stackcost.experiment.section import Section
 from stackcost.files import EXPERIMENTS
 from stackcost.search.feeder import CeilingPlan, run_ceilings
@@ -27,11 +27,16 @@ from stackcost.systems.registry import DEVICES, SUFFIX, server_class, server_nam
 
 PATTERN = EXPERIMENTS / "dut.yaml"
 PATTERN_TLS = EXPERIMENTS / "dut_tls.yaml"  # RFC 9411, 7.6 to 7.9
+PATTERN_CLIENTS = EXPERIMENTS / "dut_tls_clients.yaml"  # the same by ab, wrk and h2load
 FORWARDING, WIRE = "dut/forwarding", "dut/wire"
 BELOW_LIMIT = (0.25, 0.5, 0.8)  # shares of the device's limit of new connections
 QUICK_FLOWS = 16_000  # highest number of flows in a quick search
 QUICK_WIDTH = 0.1  # relative width of the bounds at the end of a quick search
 QUICK_FIRST = 4_000  # first load; every device here can handle it
+# Over TLS the generator's own handshakes take most of its time, and each flow some memory.
+TLS_FIRST: dict[CeilingKind, float] = {"connections": 200, "requests": 2_000, "flows": 500}
+TLS_FLOWS, TLS_FLOWS_QUICK = 16_000, 2_000  # highest numbers of flows
+TLS_BODIES = [1_000, 64_000]  # of transactions: two of RFC 9411's object sizes
 
 
 def standard_set(
@@ -43,19 +48,21 @@ def standard_set(
     console: Console,
     bed: Path | None = None,
     tls: bool = False,
+    clients: bool = False,
 ) -> list[RunFolder]:
     """Make all runs of the set in order; an interrupted run is the last one.
 
     `kind`: the device's name, with or without "dut/", or the path of a file. `settings`: values for
-    the section `dut`. `bed`: an experiment file whose test bed is used. `tls`: one run of HTTPS
-    clients in place of the set. StackcostError for an unknown device.
+    the section `dut`. `bed`: an experiment file whose test bed is used. `tls`: the tests of RFC
+    9411 over TLS; with `clients` by programs of HTTP clients. StackcostError for an unknown device.
     """
     folders = []
-    if tls:
-        secure = experiment_of(kind, quick, settings, bed, PATTERN_TLS)
-        return [run_experiment(secure, "dut-tls", results, command, console)]
-    experiment = experiment_of(kind, quick, settings, bed)
-    for run in _runs(experiment, quick, results, command, console):
+    if clients:
+        of_clients = experiment_of(kind, quick, settings, bed, PATTERN_CLIENTS)
+        return [run_experiment(of_clients, "dut-tls-clients", results, command, console)]
+    experiment = experiment_of(kind, quick, settings, bed, PATTERN_TLS if tls else PATTERN)
+    runs_of = _runs_over_tls if tls else _runs
+    for run in runs_of(experiment, quick, results, command, console):
         folders.append(run)
         if run.manifest().state == "interrupted":
             break
@@ -85,7 +92,7 @@ def experiment_of(
     beside = [] if entry == EXTERNAL else [FORWARDING]  # it is on no other bed
     made = pattern.model_copy(
         update={
-            "title": f"{'HTTPS' if pattern.http else 'One HTTP connection'} through {name}{behind}",
+            "title": f"{_words(pattern)} through {name}{behind}",
             "servers": list(dict.fromkeys([entry, *beside])),
             "baseline": name,
             "against": [*beside, name][0],
@@ -98,6 +105,12 @@ def experiment_of(
             f"{EXTERNAL} is known by the section dut.device of an experiment file", "--bed FILE"
         )
     return made if bed is None else on_bed(made, read_experiment(bed))
+
+
+def _words(pattern: Experiment) -> str:
+    if pattern.http:
+        return "HTTPS"
+    return f"One {'HTTPS' if pattern.load.tls else 'HTTP'} connection"
 
 
 def _settings(usual: DutSettings, entry: str, wanted: Mapping[str, Any]) -> DutSettings:
@@ -136,12 +149,54 @@ def _search(of: CeilingKind, quick: bool) -> SearchSettings:
     return usual.model_copy(update={"first_load": QUICK_FIRST, "duration_sum": once})
 
 
-def _runs(
-    experiment: Experiment, quick: bool, results: Path, command: list[str], console: Console
-) -> Iterator[RunFolder]:
+def _search_over_tls(of: CeilingKind, quick: bool) -> SearchSettings:
+    """As above; it starts lower, and opens fewer flows."""
+    most = TLS_FLOWS_QUICK if quick else TLS_FLOWS
+    usual = settings_for(of, quick, QUICK_WIDTH if quick else None, most if of == "flows" else None)
+    own: dict[str, float] = {"first_load": TLS_FIRST[of]}
+    if quick:
+        own["duration_sum"] = usual.final_trial_duration
+    return usual.model_copy(update=own)
+
+
+def _alone(experiment: Experiment) -> tuple[Experiment, Variant, bool]:
+    """The device without plain forwarding beside it, and whether it tracks connections."""
     alone = experiment.model_copy(update={"servers": experiment.servers[:1]})
     (target,) = variants(alone)
     tracks = issubclass(server_class(target.server), TrackingDut) or target.server == EXTERNAL
+    return alone, target, tracks
+
+
+def _runs_over_tls(
+    experiment: Experiment, quick: bool, results: Path, command: list[str], console: Console
+) -> Iterator[RunFolder]:
+    """Costs and latency (RFC 9411, 7.8), and ceilings."""
+    yield run_experiment(experiment, "dut-tls-cost", results, command, console)
+    for plan in ceilings_over_tls(experiment, quick):
+        name = f"dut-tls-{next(iter(plan.settings))}"
+        yield run_ceilings(plan, name, results, command, console)
+
+
+def ceilings_over_tls(experiment: Experiment, quick: bool) -> list[CeilingPlan]:
+    """Connections/s and open flows of the device (RFC 9411, 7.6 and 7.9); transactions/s by their
+    length, which is throughput (7.7).
+    """
+    alone, target, _ = _alone(experiment)
+    by_length = alone.model_copy(update={"matrix": Matrix(response_bytes=TLS_BODIES)})
+    parts: list[tuple[tuple[Variant, ...], tuple[CeilingKind, ...]]] = [
+        ((target,), ("connections", "flows")),
+        (tuple(variants(by_length)), ("requests",)),
+    ]
+    return [
+        CeilingPlan(targets, {of: _search_over_tls(of, quick) for of in ceilings}, 1)
+        for targets, ceilings in parts
+    ]
+
+
+def _runs(
+    experiment: Experiment, quick: bool, results: Path, command: list[str], console: Console
+) -> Iterator[RunFolder]:
+    alone, target, tracks = _alone(experiment)
     yield run_experiment(experiment, "dut-cost", results, command, console)
     ceilings: tuple[CeilingKind, ...] = ("connections", "flows") if tracks else ("connections",)
     searches = {of: _search(of, quick) for of in ceilings}

@@ -1,7 +1,7 @@
 """A proxy as a device: it ends each client's connection and opens its own to the server behind it.
 
 Both of its sides, TCP in the kernel included, are its cost. Where the server behind it runs says
-`dut.server_on`.
+`dut.server_on`. A proxy of TCP passes TLS on as it is, or ends it.
 """
 
 from abc import abstractmethod
@@ -18,7 +18,16 @@ from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, Wiring
 from stackcost.duts.base import Dut, make_backend
 from stackcost.host.namespace import spawner
 from stackcost.host.program import Program
-from stackcost.servers.probe import Response, ask, ensure_port_free, fit_body, healthy, is_up
+from stackcost.servers.certificate import make_certificate
+from stackcost.servers.probe import (
+    Response,
+    ask,
+    ensure_port_free,
+    fit_body,
+    healthy,
+    is_up,
+    listens,
+)
 
 STOP_TIMEOUT_S = 5.0
 # A connection that a proxy has closed keeps its local port for 60 s in TIME_WAIT, and there is one
@@ -31,6 +40,9 @@ class Proxy(Dut):
     """A proxy at the clients' address. A kind gives `command` and `write_files`.
 
     `log`: the output of its program, in its folder. The program's folder is its current one.
+    `takes_engine`: whether the generator can be the server behind it: it sends on what it receives,
+    byte for byte, to BACKEND_ADDRESS. `ends_tls`: whether it ends clients' TLS. It then has a
+    certificate, and TLS of its own to the server behind it if `server_tls`.
     """
 
     ip_versions = (4,)
@@ -38,6 +50,8 @@ class Proxy(Dut):
     takes_tls = False
     passes_frames = False
     backend_at: ClassVar[str] = BACKEND_ADDRESS
+    takes_engine: ClassVar[bool] = False
+    ends_tls: ClassVar[bool] = False
 
     def __init__(self, endpoint: Endpoint, settings: ServerSettings):
         super().__init__(endpoint, settings)
@@ -58,14 +72,36 @@ class Proxy(Dut):
 
     @classmethod
     def wiring_for(cls, settings: ServerSettings) -> Wiring:
-        """The wiring of a router with a server; StackcostError if the experiment has no server."""
-        if settings.dut.server == "engine":
+        """The wiring of a router; StackcostError if it cannot work with the experiment's server."""
+        with_nginx = "set dut.server: nginx in the experiment, or --server nginx"
+        if settings.dut.server == "engine" and not cls.takes_engine:
             raise StackcostError(
-                f"{cls.name} opens connections to a server behind it, and the generator's own "
-                "server port has no kernel's stack",
-                "set dut.server: nginx in the experiment, or --server nginx",
+                f"{cls.name} needs a server behind it on the kernel's stack, and the generator's "
+                "own server port has none",
+                with_nginx,
+            )
+        if cls.ends_tls and settings.tls is None:
+            raise StackcostError(
+                f"{cls.name} ends TLS, and the load has none",
+                "set load.tls: {} in the experiment, or --tls",
+            )
+        if cls.ends_tls and settings.dut.server == "engine" and not settings.dut.server_tls:
+            raise StackcostError(
+                "the generator's server port has TLS where its clients have it, so dut.server_tls "
+                "cannot be false",
+                with_nginx,
             )
         return super().wiring_for(settings)
+
+    @property
+    def server_tls(self) -> bool:
+        """Whether it opens TLS to the server behind it."""
+        return self.ends_tls and self.settings.dut.server_tls
+
+    @property
+    def tickets(self) -> bool:
+        """Whether both of its sides resume TLS sessions; else every handshake is in full."""
+        return self.settings.tls is not None and self.settings.tls.resumption
 
     @property
     def workers(self) -> int:
@@ -81,11 +117,15 @@ class Proxy(Dut):
         """Start the server behind it, then itself; StackcostError with its output if it fails.
 
         A proxy of HTTP changes the headers. So the server's response gets the length with which the
-        clients receive what the experiment asks for.
+        clients receive what the experiment asks for. The generator, as the server, is not there
+        yet: then its trials are the first to show that it passes anything.
         """
         try:
             self.configure()
-            fit_body(self.settings.response_bytes, self._serve)
+            if self.wired.server:
+                fit_body(self.settings.response_bytes, self._serve)
+            else:
+                self._begin()
         except BaseException:
             self.stop()
             raise
@@ -111,8 +151,8 @@ class Proxy(Dut):
             )
 
     def response_length(self) -> int:
-        """As probed through it."""
-        return self._ask().length
+        """As probed through it; with the generator as the server, as the experiment sets it."""
+        return self._ask().length if self.wired.server else self.settings.response_bytes
 
     def processes(self) -> dict[str, int]:
         """Its program with all children, and the threads that poll its interfaces."""
@@ -129,6 +169,7 @@ class Proxy(Dut):
             "command": self.command(),
             "configuration": self.configuration(),
             "workers": self.workers,
+            "certificate": self.settings.program.certificate if self.ends_tls else None,
             "sysctls": SYSCTLS,
         }
 
@@ -141,6 +182,8 @@ class Proxy(Dut):
         """Start both with a response of so many bytes from the server; returns the clients'."""
         self.stop()
         settings = replace(self.settings, response_bytes=backend_bytes)
+        if self.ends_tls and not self.server_tls:
+            settings = replace(settings, tls=None, tls_port=None, resumption_port=None)
         self.backend = make_backend(self.endpoint, settings, self.backend_at)
         self.backend.start()
         self._begin()
@@ -150,6 +193,8 @@ class Proxy(Dut):
         where = self.endpoint
         where.folder.mkdir(parents=True, exist_ok=True)
         ensure_port_free(where.namespace, where.address, where.port)
+        if self.ends_tls:
+            make_certificate(where.folder, where.address, self.settings.program.certificate)
         self.write_files()
         spawn = spawner(where.namespace, where.cpus)
         self._program.start(spawn, self.command(), cwd=where.folder)
@@ -162,8 +207,12 @@ class Proxy(Dut):
 
     def _ask(self) -> Response:
         where = self.endpoint
-        response = ask(where.namespace, where.address, where.port, self.settings.request)
+        request, tls = self.settings.request, self.settings.tls is not None
+        response = ask(where.namespace, where.address, where.port, request, tls)
         return healthy(response, self.name, self.log)
 
     def _answers(self) -> bool:
-        return is_up(self._ask)
+        where = self.endpoint
+        if self.wired.server:
+            return is_up(self._ask)
+        return listens(where.namespace, where.address, where.port)

@@ -143,6 +143,13 @@ def ensure_port_free(namespace: str, address: str, port: int) -> None:
             ) from error
 
 
+def listens(namespace: str, address: str, port: int) -> bool:
+    """Whether a program accepts connections there."""
+    with netns.create_socket(namespace, socket.AF_INET, socket.SOCK_STREAM) as trial:
+        trial.settimeout(scaled_timeout(TIMEOUT_S))
+        return trial.connect_ex((address, port)) == 0
+
+
 class _Client:
     """One client's end of HTTP/1.1 (h11), which reads what answers requests that are sent raw."""
 
