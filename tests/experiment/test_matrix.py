@@ -213,3 +213,27 @@ def test_a_network_before_a_search_or_http_clients_is_refused_with_the_reason() 
     clients = read_experiment(EXPERIMENTS / "http_versions.yaml").model_dump(mode="json")
     with pytest.raises(ValidationError, match="the network is the generator's"):
         Experiment.model_validate(clients | {"network": {"loss": 0.1}})
+
+
+def test_tls_varies_on_every_server_and_is_divided_by_its_like() -> None:
+    load = at_rates().load.model_dump(mode="json") | {"tls": {"version": "1.3"}}
+    axis = {"tls": ["plain", "tls", "tls-resumed"]}
+    with_peer = experiment(load=load, matrix=axis)
+    found = {each.name: each.experiment.tls for each in variants(with_peer)}
+    resumes = [tls and (tls.version, tls.resumption) for tls in found.values()]
+    assert resumes == [None, ("1.3", False), ("1.3", True)] * 2
+    assert divided(with_peer) == tuple(
+        (f"nginx/kernel:{tls}", f"astf-peer:{tls}") for tls in axis["tls"]
+    )
+    alone = experiment(
+        load=load, matrix=axis, baseline="nginx/kernel:tls", against="nginx/kernel:plain"
+    )
+    assert divided(alone) == (("nginx/kernel:tls", "nginx/kernel:plain"),)
+
+
+def test_a_system_without_tls_is_measured_without_it_only() -> None:
+    servers, axes = ["haproxy/kernel", "nginx/kernel"], {"tls": ["plain", "tls"]}
+    found = variants(at_rates(servers=servers, matrix=axes, against="haproxy/kernel"))
+    lacking = {each.name: each.lacking for each in found if each.lacking}
+    assert list(lacking) == ["haproxy/kernel:tls"]
+    assert "does not serve the port of a profile over TLS" in lacking["haproxy/kernel:tls"]

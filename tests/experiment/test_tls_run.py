@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from stackcost.contracts.load import ConstantLoad
+from stackcost.contracts.system_names import tls_of
 from tests.experiment.command import run_folder, start
 
 
@@ -19,16 +20,18 @@ def test_both_servers_are_measured_over_tls_and_the_handshake_has_its_time(tmp_p
     for trial in folder.trials():
         if trial.load.counter("tcps_connects") == 0:
             continue  # memory with no flow
-        tls = trial.load.tls
-        assert tls and tls.asked.version == "1.3" and tls.asked.certificate == "p-256"
-        assert tls.handshakes_full == trial.load.counter("tcps_connects")
-        assert tls.failed == tls.handshakes_resumed == 0
+        tls, varied = trial.load.tls, tls_of(trial.server)
+        assert (tls is None) == (varied == "plain")
+        if tls:
+            assert tls.asked.version == "1.3" and tls.asked.certificate == "p-256"
+            assert tls.handshakes == trial.load.counter("tcps_connects") and tls.failed == 0
+            assert (tls.handshakes_resumed > 0) == (varied == "tls-resumed")
         if isinstance(trial.load, ConstantLoad):
-            assert tls.received_bytes == trial.load.completed * 1000
+            assert trial.load.received_bytes == trial.load.completed * 1000
             assert trial.load.server_requests == trial.load.completed
-    levels = [server["levels"][0] for server in folder.summary()["servers"]]
-    assert len(levels) == 2
-    for level in levels:
+    servers = {server["name"]: server["levels"][0] for server in folder.summary()["servers"]}
+    assert len(servers) == 6
+    for level in [level for name, level in servers.items() if tls_of(name) != "plain"]:
         times = level["latency"][""]
         medians = [times[kind]["p50"]["median"] for kind in ("connect", "tls_handshake")]
         assert 0 < medians[0] < medians[1], times

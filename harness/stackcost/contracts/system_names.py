@@ -2,6 +2,9 @@
 
 import re
 from collections.abc import Sequence
+from typing import get_args
+
+from stackcost.contracts.tls import VariedTls
 
 NETWORK = {  # the words in a name for a setting of `NetworkSettings`
     "loss": "loss",
@@ -51,6 +54,12 @@ def rules_of(name: str) -> int | None:
     return int(found[1]) if found else None
 
 
+def tls_of(name: str) -> str:
+    """What a matrix varies of TLS, in a variant's name; empty if it does not."""
+    parts = name.partition(":")[2].split(",")
+    return next((each for each in get_args(VariedTls) if each in parts), "")
+
+
 def network_part(setting: str, value: float) -> str:
     """The part of a variant's name for a setting of the network."""
     return f"{value:g}-{NETWORK[setting]}"
@@ -95,8 +104,8 @@ def fits(name: str, wanted: str) -> bool:
 def pairs(
     systems: Sequence[str], baseline: str | Sequence[str], against: str
 ) -> tuple[tuple[str, str], ...]:
-    """The pairs of systems of the factors (numerator, denominator), with equal response lengths
-    and equal networks.
+    """The pairs of systems of the factors (numerator, denominator), with equal response lengths,
+    equal networks, and TLS alike, unless `against` says which.
 
     As an experiment's `baseline` (one or several) and `against` say it.
     """
@@ -110,6 +119,7 @@ def pairs(
         and above != below
         and length_of(above) == length_of(below)
         and network_of(above) == network_of(below)
+        and (tls_of(against) or tls_of(above) == tls_of(below))
     )
 
 

@@ -10,6 +10,8 @@ from stackcost.contracts.counts import StoredData
 from stackcost.contracts.http import Certificate
 
 TlsVersion = Literal["1.2", "1.3"]
+# Of a matrix: without TLS, with a full handshake of each connection, with resumed ones.
+VariedTls = Literal["plain", "tls", "tls-resumed"]
 
 
 class TlsSettings(BaseModel):
@@ -54,6 +56,13 @@ class TlsSettings(BaseModel):
     def words(self) -> str:
         """How connections go, after what they are: " over TLS 1.3"."""
         return f" over TLS {self.version}" if self.version else " over TLS"
+
+    @classmethod
+    def varied(cls, asked: Self | None, by: VariedTls) -> Self | None:
+        """What a matrix makes of `asked`, which has all but resumption."""
+        if by == "plain":
+            return None
+        return (asked or cls()).model_copy(update={"resumption": by == "tls-resumed"})
 
     def parameters(self) -> dict[str, Any]:
         """The same for the generator's RPC stackcost_set_tls."""

@@ -14,6 +14,7 @@ from stackcost.contracts.system_names import (
     rules_part,
     workers_part,
 )
+from stackcost.contracts.tls import TlsSettings, VariedTls
 from stackcost.contracts.tuning import Tier
 from stackcost.experiment.http_schema import HttpLoad
 from stackcost.experiment.schema import Experiment, Matrix
@@ -73,13 +74,15 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
     )
     tuned = bool(tunable or stacked) and server_class(server).kernel_stack
     numbers: list[int | None] = [*matrix.workers] if tuned else []
+    with_tls: list[VariedTls | None] = [*matrix.tls] or [None]
     ruled = bool(matrix.rules) and server_class(server).takes_rules
-    for stack, tuning, cores, workers, certificate, length, rules, network in itertools.product(
+    for stack, tuning, cores, workers, key, tls, length, rules, network in itertools.product(
         (tuned and matrix.stack) or [own.stack if tuned else KERNEL],
         (tuned and matrix.tuning) or [own.tuning],
         (tuned and matrix.cores) or [everything],
         numbers or [own.workers],
         (tuned and matrix.certificate) or [own.certificate],
+        with_tls,
         matrix.response_bytes or [workload.response_bytes],
         (ruled and matrix.rules) or [experiment.dut.rules],
         _networks(matrix),
@@ -88,12 +91,14 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
             tier_of(tuning).name if tuned and matrix.tuning else "",
             cores_part(cores) if tuned and matrix.cores else "",
             workers_part(workers) if workers and numbers else "",
-            certificate if tuned and matrix.certificate else "",
+            key if tuned and matrix.certificate else "",
+            tls or "",
             length_part(length) if matrix.response_bytes else "",
             rules_part(rules) if ruled else "",
             *(network_part(name, value) for name, value in network.items()),
         ]
         parts = ",".join(filter(None, varied))
+        asked = TlsSettings.varied(experiment.load.tls, tls) if tls else experiment.load.tls
         resolved = experiment.model_copy(
             update={
                 "servers": [server],
@@ -106,9 +111,10 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
                         "stack": stack,
                         "tuning": tuning,
                         "workers": workers,
-                        "certificate": certificate,
+                        "certificate": key,
                     }
                 ),
+                "load": experiment.load.model_copy(update={"tls": asked}),
                 "workload": workload.model_copy(update={"response_bytes": length}),
                 "dut": experiment.dut.model_copy(update={"rules": rules}),
                 "network": experiment.network.model_copy(update=network),
@@ -117,7 +123,7 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
         lacking = ""
         if not experiment.server_host:
             lacking = lacks(server, stack, tier_of(tuning), cores, experiment.server_interfaces)
-        if experiment.load.tls and not server_class(server).takes_tls:
+        if asked and not server_class(server).takes_tls:
             lacking = lacking or f"{name} does not serve the port of a profile over TLS"
         if experiment.http:
             lacking = lacking or stack_lacks(experiment.http.stack)

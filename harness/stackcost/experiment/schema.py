@@ -22,7 +22,7 @@ from stackcost.contracts.system_names import (
     rules_part,
     workers_part,
 )
-from stackcost.contracts.tls import TlsSettings
+from stackcost.contracts.tls import TlsSettings, VariedTls
 from stackcost.experiment.entries import Once, OwnFile, ServerName, TierName
 from stackcost.experiment.hosts import MOST, Bed, GeneratorSection, HostName, SshHost
 from stackcost.experiment.http_schema import HttpLoad
@@ -145,6 +145,11 @@ class Matrix(Section):
         default=[],
         description="lengths of lists of rules; overrides dut.rules, of devices with one",
     )
+    tls: Annotated[list[VariedTls], Once] = Field(
+        default=[],
+        description="TLS of profiles: none, a full handshake of each connection, or resumed ones; "
+        "overrides load.tls, whose other settings hold",
+    )
     network_loss: Annotated[list[Probability], Once] = Field(
         default=[], alias="network.loss", description="overrides network.loss"
     )
@@ -177,6 +182,7 @@ class Matrix(Section):
             *map(cores_part, self.cores),
             *map(workers_part, self.workers),
             *self.certificate,
+            *self.tls,
             *map(length_part, self.response_bytes),
             *map(rules_part, self.rules),
             *(network_part(name, each) for name, values in self.network.items() for each in values),
@@ -332,8 +338,8 @@ class Experiment(Section):
                 "network: a search for load.offered_shares counts connections that the network "
                 "delays as lost; give rates by load.offered_cps"
             )
-        if load.tls and self.http:
-            raise ValueError("load.tls: tests of http have tls of their own")
+        if (load.tls or self.matrix.tls) and self.http:
+            raise ValueError("load.tls, matrix.tls: tests of http have tls of their own")
         if load.tls and load.tls.certificate and self.matrix.certificate:
             raise ValueError("load.tls.certificate: the matrix varies it; leave one of them out")
         return self
