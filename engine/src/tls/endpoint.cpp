@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
+#include "base/byte_order.h"
 #include "flow/latency.h"
 #include "flow/ranges.h"
 
@@ -20,16 +22,6 @@ constexpr uint32_t kLongestFlight = SealedBuffers::kLarge;
 
 constexpr size_t kLongestHeader = 60;  // of TCP
 
-constexpr uint8_t kSessionContext[] = "stackcost";
-
-void require(bool done, const std::string& what) {
-  if (done) return;
-  std::array<char, 256> text{};
-  ERR_error_string_n(ERR_get_error(), text.data(), text.size());
-  ERR_clear_error();
-  throw OptionsError(what + ": " + text.data());
-}
-
 /// Bytes that one buffer keeps: whole segments, so that all but a stream's last are full.
 uint32_t fill_of(const Flow& flow) {
   constexpr uint32_t kMost = SealedBuffers::kLarge;
@@ -42,107 +34,9 @@ uint32_t end_of(const Session::Held& held) {
 
 }  // namespace
 
-std::string alert_name(uint8_t alert) {
-  return SSL_alert_desc_string_long(alert);
-}
-
-// -- of all connections --------------------------------------------------------------------------
-
 Endpoint::Endpoint(Side side, const Options& options, const std::vector<Buffer>& profile,
                    Shared& shared)
-    : side_(side), profile_(profile), shared_(shared), server_name_(options.server_name) {
-  library_.reset(SSL_CTX_new(side == Side::client ? TLS_client_method() : TLS_server_method()));
-  require(library_ != nullptr, "TLS");
-  if (!options.alpn.empty())
-    protocol_ = std::string(1, static_cast<char>(options.alpn.size())) + options.alpn;
-  configure(options);
-}
-
-Endpoint::~Endpoint() = default;
-
-void Endpoint::configure(const Options& options) {
-  SSL_CTX* const library = library_.get();
-  SSL_CTX_set_app_data(library, this);
-  SSL_CTX_set_info_callback(library, on_alert);
-  if (options.key_log) SSL_CTX_set_keylog_callback(library, on_key);
-  SSL_CTX_set_mode(library, SSL_MODE_RELEASE_BUFFERS);
-  SSL_CTX_set_options(library, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-  SSL_CTX_set_min_proto_version(
-      library, options.version == Version::tls13 ? TLS1_3_VERSION : TLS1_2_VERSION);
-  SSL_CTX_set_max_proto_version(
-      library, options.version == Version::tls12 ? TLS1_2_VERSION : TLS1_3_VERSION);
-  if (!options.groups.empty())
-    require(SSL_CTX_set1_groups_list(library, options.groups.c_str()) == 1,
-            "TLS groups '" + options.groups + "'");
-  if (!options.ciphers.empty()) {
-    // The library keeps the suites of 1.3 apart from those before; each name is one of these.
-    const bool newer = SSL_CTX_set_ciphersuites(library, options.ciphers.c_str()) == 1;
-    const bool older = SSL_CTX_set_cipher_list(library, options.ciphers.c_str()) == 1;
-    require(newer || older, "TLS ciphers '" + options.ciphers + "'");
-    ERR_clear_error();
-  }
-  if (!options.resumption) SSL_CTX_set_options(library, SSL_OP_NO_TICKET);
-  if (side_ == Side::client) {
-    // Else the library builds and checks a chain that nobody asks for.
-    SSL_CTX_set_cert_verify_callback(
-        library, [](X509_STORE_CTX*, void*) { return 1; }, nullptr);
-    SSL_CTX_set_session_cache_mode(library, options.resumption
-                                                ? SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL
-                                                : SSL_SESS_CACHE_OFF);
-    SSL_CTX_sess_set_new_cb(library, on_ticket);
-    if (!protocol_.empty())
-      require(
-          SSL_CTX_set_alpn_protos(library, reinterpret_cast<const unsigned char*>(protocol_.data()),
-                                  static_cast<unsigned>(protocol_.size())) == 0,
-          "TLS ALPN");
-    return;
-  }
-  SSL_CTX_set_session_cache_mode(library, SSL_SESS_CACHE_OFF);  // tickets have all that is needed
-  SSL_CTX_set_session_id_context(library, kSessionContext, sizeof kSessionContext - 1);
-  if (!options.resumption) SSL_CTX_set_num_tickets(library, 0);
-  if (!protocol_.empty()) SSL_CTX_set_alpn_select_cb(library, choose_protocol, this);
-  require(options.identity != nullptr &&
-              SSL_CTX_use_certificate(library, options.identity->certificate()) == 1 &&
-              SSL_CTX_use_PrivateKey(library, options.identity->key()) == 1,
-          "TLS certificate");
-}
-
-void Endpoint::on_alert(const SSL* ssl, int where, int value) {
-  if ((where & SSL_CB_ALERT) == 0) return;
-  const int alert = value & 0xff;
-  if (alert == SSL_AD_CLOSE_NOTIFY) return;
-  auto& self = *static_cast<Endpoint*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
-  ++((where & SSL_CB_READ) != 0 ? self.counts_.alerts_received
-                                : self.counts_.alerts_sent)[static_cast<size_t>(alert)];
-}
-
-void Endpoint::on_key(const SSL* ssl, const char* line) {
-  auto& self = *static_cast<Endpoint*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
-  std::string& keys = self.shared_.keys;
-  const std::string_view text(line);
-  if (keys.size() + text.size() < Shared::kKeysBudget)
-    keys.append(text).push_back('\n');
-  else
-    ++self.counts_.keys_not_kept;
-}
-
-// 1: the ticket is kept.
-int Endpoint::on_ticket(SSL* ssl, SSL_SESSION* ticket) {
-  static_cast<Endpoint*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)))->ticket_.reset(ticket);
-  return 1;
-}
-
-int Endpoint::choose_protocol(SSL*, const unsigned char** chosen, unsigned char* length,
-                              const unsigned char* offered, unsigned int offered_length,
-                              void* self) {
-  const std::string& wanted = static_cast<const Endpoint*>(self)->protocol_;
-  unsigned char* found = nullptr;
-  const int outcome =
-      SSL_select_next_proto(&found, length, reinterpret_cast<const unsigned char*>(wanted.data()),
-                            static_cast<unsigned>(wanted.size()), offered, offered_length);
-  *chosen = found;
-  return outcome == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
-}
+    : side_(side), profile_(profile), shared_(shared), library_(side, options, counts_, shared) {}
 
 // -- of one connection ---------------------------------------------------------------------------
 
@@ -163,21 +57,6 @@ Session& Endpoint::begin(Context& context, Flow& flow) {
   return session;
 }
 
-void Endpoint::begin_library(Session& session) {
-  session.ssl = SSL_new(library_.get());
-  if (session.ssl == nullptr) throw std::bad_alloc();
-  BIO* const bio = shared_.bio.get();
-  BIO_up_ref(bio);
-  SSL_set_bio(session.ssl, bio, bio);  // for both ways, which takes one reference
-  if (side_ == Side::server) {
-    SSL_set_accept_state(session.ssl);
-    return;
-  }
-  SSL_set_connect_state(session.ssl);
-  if (!server_name_.empty()) SSL_set_tlsext_host_name(session.ssl, server_name_.c_str());
-  if (ticket_ != nullptr) SSL_set_session(session.ssl, ticket_.get());
-}
-
 void Endpoint::release(Context& context, Flow& flow) {
   Session* const session = session_of(context, flow);
   if (session == nullptr) return;
@@ -188,12 +67,8 @@ void Endpoint::release(Context& context, Flow& flow) {
   while (!session->held.empty()) give_back_held(*session, session->held.size() - 1);
   if (session->turn != 0) end_due(*session);
   give_back_unread(*session);
-  if (session->ssl != nullptr) {
-    // A connection that did not end well must not make its ticket useless for others.
-    SSL_set_shutdown(session->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
-    SSL_free(session->ssl);
-    session->ssl = nullptr;
-  }
+  session->free_library();
+  session->protection.suite = Suite::none;
   Extension& extension = context.extensions[flow.extension];
   shared_.sessions.give_back(extension.session);
   extension.session = Pool<Session>::kNone;
@@ -307,11 +182,14 @@ void Endpoint::begin_step(Context& context, Flow& flow) {
   counts_.waited += waited;
   counts_.longest_waited = std::max(counts_.longest_waited, waited);
   ++counts_.steps;
-  if (session.ssl == nullptr) begin_library(session);
+  if (session.ssl == nullptr) library_.connect(session);
   shared_.input = session.unread;
   ERR_clear_error();
   const int outcome = SSL_do_handshake(session.ssl);
   shared_.step_error = outcome == 1 ? SSL_ERROR_NONE : SSL_get_error(session.ssl, outcome);
+  if (outcome != 1) return;
+  ++(SSL_session_reused(session.ssl) == 1 ? counts_.resumed : counts_.full);
+  library_.leave(session);
 }
 
 tcp::Events Endpoint::end_step(Context& context, Flow& flow, Reader* reader) {
@@ -322,12 +200,14 @@ tcp::Events Endpoint::end_step(Context& context, Flow& flow, Reader* reader) {
   if (shared_.step_error == SSL_ERROR_NONE) {
     session.established = true;
     events |= tcp::kEstablished;
-    ++(SSL_session_reused(session.ssl) == 1 ? counts_.resumed : counts_.full);
-    read_records(turn);
+    // What has come behind the handshake is still there, and is no step's any more.
+    const std::vector<uint8_t> unread = std::exchange(session.unread, {});
+    shared_.held_bytes -= unread.size();
+    read(turn);
   } else if (shared_.step_error != SSL_ERROR_WANT_READ) {
     fail(turn);
   }
-  give_back_unread(session);
+  if (!session.established || session.over) give_back_unread(session);
   if (session.peer_closed) {
     end_of_peer(turn);
     events |= tcp::kPeerClosed;
@@ -402,10 +282,14 @@ void Endpoint::take(Turn& turn, std::span<const uint8_t> bytes) {
     return;
   }
   shared_.input = bytes;
-  read_records(turn);
+  read(turn);
 }
 
-void Endpoint::read_records(Turn& turn) {
+void Endpoint::read(Turn& turn) {
+  turn.session.protection.suite == Suite::none ? read_by_library(turn) : read_records(turn);
+}
+
+void Endpoint::read_by_library(Turn& turn) {
   Session& session = turn.session;
   ERR_clear_error();
   for (;;) {
@@ -414,19 +298,96 @@ void Endpoint::read_records(Turn& turn) {
         SSL_read_ex(session.ssl, shared_.plaintext.data(), shared_.plaintext.size(), &length);
     if (outcome != 1) {
       const int error = SSL_get_error(session.ssl, outcome);
-      if (error == SSL_ERROR_ZERO_RETURN)
+      if (error == SSL_ERROR_ZERO_RETURN) {
         session.notified = true;
-      else if (error != SSL_ERROR_WANT_READ)
+        SSL_free_buffers(session.ssl);
+      } else if (error != SSL_ERROR_WANT_READ) {
         fail(turn);
+      }
       return;
     }
-    ++counts_.received_records;
-    counts_.received_bytes += length;
-    if (turn.reader != nullptr)
-      turn.reader->read(turn.flow, session.received, {shared_.plaintext.data(), length});
-    session.received += length;
-    turn.payload += length;
+    take_payload(turn, {shared_.plaintext.data(), length});
   }
+}
+
+void Endpoint::take_payload(Turn& turn, std::span<const uint8_t> payload) {
+  Session& session = turn.session;
+  ++counts_.received_records;
+  counts_.received_bytes += payload.size();
+  if (turn.reader != nullptr) turn.reader->read(turn.flow, session.received, payload);
+  session.received += payload.size();
+  turn.payload += payload.size();
+}
+
+/// Takes records as they are whole: from where they arrived, if they did in one segment. What is of
+/// the next one is kept.
+void Endpoint::read_records(Turn& turn) {
+  Session& session = turn.session;
+  std::span<const uint8_t>& input = shared_.input;
+  std::vector<uint8_t>& begun = session.unread;
+  while (!input.empty() && !session.over && !session.notified) {
+    const std::span<const uint8_t> known = begun.empty() ? input : begun;
+    size_t wanted = Records::kHeader;
+    if (known.size() >= wanted) {
+      const size_t coded = load_be<uint16_t>(known.data() + 3);
+      if (coded > Records::kLongestCoded) return refuse(turn, SSL_AD_RECORD_OVERFLOW);
+      wanted += coded;
+    }
+    if (begun.empty() && wanted > Records::kHeader && input.size() >= wanted) {
+      take_record(turn, input.first(wanted));
+      input = input.subspan(wanted);
+      continue;
+    }
+    const auto more = input.first(std::min(wanted - begun.size(), input.size()));
+    if (wanted > Records::kHeader) begun.reserve(wanted);
+    begun.insert(begun.end(), more.begin(), more.end());
+    input = input.subspan(more.size());
+    shared_.held_bytes += more.size();
+    if (wanted == Records::kHeader || begun.size() < wanted) continue;
+    take_record(turn, begun);
+    give_back_unread(session);
+  }
+  input = {};
+}
+
+void Endpoint::take_record(Turn& turn, std::span<const uint8_t> record) {
+  Session& session = turn.session;
+  const Records::Opened opened = shared_.records.open(session.protection, record);
+  if (opened.alert != SSL_AD_CLOSE_NOTIFY) return refuse(turn, opened.alert);
+  if (opened.type == Records::kApplication) return take_payload(turn, opened.content);
+  if (opened.type == Records::kAlert) return take_alert(turn, opened.content);
+  if (opened.type != Records::kHandshake) return refuse(turn, SSL_AD_UNEXPECTED_MESSAGE);
+  const uint8_t alert = shared_.records.take_messages(session.protection, side_, opened.content,
+                                                      session.finished ? nullptr : &shared_.output);
+  if (alert != SSL_AD_CLOSE_NOTIFY) refuse(turn, alert);
+}
+
+/// RFC 8446 section 6: all but two are errors, whatever they say of their level.
+void Endpoint::take_alert(Turn& turn, std::span<const uint8_t> content) {
+  constexpr size_t kLength = 2;
+  if (content.size() != kLength) return refuse(turn, SSL_AD_DECODE_ERROR);
+  const uint8_t alert = content[1];
+  if (alert == SSL_AD_CLOSE_NOTIFY) {
+    turn.session.notified = true;
+    return;
+  }
+  ++counts_.alerts_received[alert];
+  if (alert != SSL_AD_USER_CANCELLED) fail(turn);
+}
+
+/// Ends the connection with an alert, which no other may follow.
+void Endpoint::refuse(Turn& turn, uint8_t alert) {
+  if (!turn.session.finished) {
+    send_alert(turn.session, alert);
+    ++counts_.alerts_sent[alert];
+  }
+  fail(turn);
+}
+
+void Endpoint::send_alert(Session& session, uint8_t alert) {
+  const uint8_t level = alert == SSL_AD_CLOSE_NOTIFY ? SSL3_AL_WARNING : SSL3_AL_FATAL;
+  shared_.records.seal(session.protection, Records::kAlert, std::array{level, alert},
+                       shared_.output);
 }
 
 /// The connection ends, once the library's alert has been sent. The program does nothing more.
@@ -479,13 +440,7 @@ void Endpoint::encrypt(Context& context, Flow& flow, Session& session) {
       ++counts_.lacked_memory;
       break;
     }
-    size_t written = 0;
-    ERR_clear_error();
-    if (length != 0 &&
-        SSL_write_ex(session.ssl, buffer.at(next.offset, length), length, &written) == 1) {
-      ++counts_.sent_records;
-      counts_.sent_bytes += length;
-    }
+    if (length != 0) write(session, {buffer.at(next.offset, length), length});
     next.offset += length;
     if (next.offset == buffer.size()) session.pending.erase(session.pending.begin());
   }
@@ -493,10 +448,28 @@ void Endpoint::encrypt(Context& context, Flow& flow, Session& session) {
   if (session.closing && session.pending.empty()) finish(context, flow, session);
 }
 
+/// `payload`: for one record.
+void Endpoint::write(Session& session, std::span<const uint8_t> payload) {
+  if (session.protection.suite != Suite::none) {
+    shared_.records.seal(session.protection, Records::kApplication, payload, shared_.output);
+  } else {
+    size_t written = 0;
+    ERR_clear_error();
+    if (SSL_write_ex(session.ssl, payload.data(), payload.size(), &written) != 1) return;
+  }
+  ++counts_.sent_records;
+  counts_.sent_bytes += payload.size();
+}
+
 void Endpoint::finish(Context& context, Flow& flow, Session& session) {
   session.finished = true;
-  ERR_clear_error();
-  SSL_shutdown(session.ssl);  // close_notify
+  if (session.protection.suite != Suite::none) {
+    send_alert(session, SSL_AD_CLOSE_NOTIFY);
+  } else {
+    ERR_clear_error();
+    SSL_shutdown(session.ssl);
+    SSL_free_buffers(session.ssl);
+  }
   send_output(context, flow, session);
   tcp::finish(flow);
 }

@@ -7,15 +7,13 @@
 // time and no frame is asked for here. The library draws its random numbers itself, and dates
 // tickets by its own clock.
 
-#include <openssl/ssl.h>
-
-#include <memory>
 #include <span>
 
 #include "flow/context.h"
 #include "net/rx_segment.h"
 #include "stats/tls_counts.h"
 #include "tcp/tcp.h"
+#include "tls/library.h"
 #include "tls/options.h"
 #include "tls/session.h"
 
@@ -36,7 +34,6 @@ class Endpoint final : public tcp::StreamCoder {
   /// `profile`: what programs queue from. It and `shared` outlive the endpoint. Throws
   /// OptionsError.
   Endpoint(Side side, const Options& options, const std::vector<Buffer>& profile, Shared& shared);
-  ~Endpoint();
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
@@ -65,7 +62,6 @@ class Endpoint final : public tcp::StreamCoder {
     Reader* reader;
     uint64_t payload = 0;
   };
-  void configure(const Options& options);
   bool has_room(const Flow& flow, size_t bytes) const;
   bool may_take(Context& context, const Flow& flow, const RxSegment& segment);
   Session& begin(Context& context, Flow& flow);
@@ -75,32 +71,30 @@ class Endpoint final : public tcp::StreamCoder {
   void hold(Context& context, Flow& flow, Session& session, uint32_t sequence,
             std::span<const uint8_t> bytes);
   void give_back_held(Session& session, size_t index);
-  void begin_library(Session& session);
   void make_due(Context& context, const Flow& flow, Session& session);
   void end_due(Session& session);
   void give_back_unread(Session& session);
+  void read(Turn& turn);
+  void read_by_library(Turn& turn);
   void read_records(Turn& turn);
+  void take_record(Turn& turn, std::span<const uint8_t> record);
+  void take_alert(Turn& turn, std::span<const uint8_t> content);
+  void take_payload(Turn& turn, std::span<const uint8_t> payload);
+  void refuse(Turn& turn, uint8_t alert);
+  void send_alert(Session& session, uint8_t alert);
   void end_of_peer(Turn& turn);
   void fail(Turn& turn);
   void release_acknowledged(Context& context, const Flow& flow, Session& session);
   void encrypt(Context& context, Flow& flow, Session& session);
   void send_output(Context& context, Flow& flow, Session& session);
+  void write(Session& session, std::span<const uint8_t> payload);
   void finish(Context& context, Flow& flow, Session& session);
-
-  static void on_alert(const SSL* ssl, int where, int value);
-  static void on_key(const SSL* ssl, const char* line);
-  static int on_ticket(SSL* ssl, SSL_SESSION* ticket);
-  static int choose_protocol(SSL* ssl, const unsigned char** chosen, unsigned char* length,
-                             const unsigned char* offered, unsigned int offered_length, void* self);
 
   const Side side_;
   const std::vector<Buffer>& profile_;
   Shared& shared_;
-  std::unique_ptr<SSL_CTX, Freeing<SSL_CTX_free>> library_;
-  std::unique_ptr<SSL_SESSION, Freeing<SSL_SESSION_free>> ticket_;  ///< a client's latest
-  std::string server_name_;
-  std::string protocol_;  ///< for ALPN, RFC 7301: with its length before it
   TlsCounts counts_;
+  Library library_;
 };
 
 }  // namespace engine::tls

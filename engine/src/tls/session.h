@@ -16,6 +16,7 @@
 #include "base/time.h"
 #include "flow/pool.h"
 #include "tls/identity.h"
+#include "tls/records.h"
 #include "tls/sealed_buffers.h"
 
 namespace engine::tls {
@@ -39,11 +40,14 @@ struct Session {
     std::vector<uint8_t> bytes;
   };
 
-  SSL* ssl = nullptr;            ///< nullptr: no step of the handshake was taken yet
+  SSL* ssl = nullptr;     ///< nullptr: no step of the handshake was taken yet, or the library
+                          ///< is not needed any more
+  Protection protection;  ///< once it is not
   std::vector<Pending> pending;  ///< oldest first
   std::vector<Sealed> sealed;    ///< oldest first
   std::vector<Held> held;
-  std::vector<uint8_t> unread;  ///< received in order, for the next step of the handshake
+  std::vector<uint8_t> unread;  ///< received in order: for the next step of the handshake, or the
+                                ///< beginning of a record
   uint64_t turn = 0;            ///< in the queue for a step; 0: none is due
   Nanoseconds due = 0;          ///< since when it is
   uint64_t received = 0;        ///< payload bytes, after decryption
@@ -59,6 +63,14 @@ struct Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session() { SSL_free(ssl); }
+
+  void free_library() {
+    if (ssl == nullptr) return;
+    // A connection that did not end well must not make its ticket useless for others.
+    SSL_set_shutdown(ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+    SSL_free(ssl);
+    ssl = nullptr;
+  }
 
   uint32_t& pool_next() { return next_free; }
 };
@@ -93,12 +105,14 @@ struct Shared {
   uint64_t turns = 0;   ///< numbers given to those that were due
   SealedBuffers sealed{kSealedBudget};
   Pool<Session> sessions;
-  uint64_t held_bytes = 0;          ///< those that wait for a step of a handshake among them
+  uint64_t held_bytes = 0;          ///< those that wait for a step of a handshake, or for the rest
+                                    ///< of a record, among them
   std::string keys;                 ///< lines as in a file of SSLKEYLOGFILE
   int step_error = SSL_ERROR_NONE;  ///< of the step that was begun, as of SSL_get_error
   std::span<const uint8_t> input;
   std::vector<uint8_t> output;
   std::array<uint8_t, kRecord> plaintext;
+  Records records;
   /// Of all connections: it has no state but `input` and `output`.
   std::unique_ptr<BIO, Freeing<BIO_free>> bio;
 };

@@ -1,0 +1,175 @@
+#include "tls/library.h"
+
+#include <openssl/err.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/byte_order.h"
+
+namespace engine::tls {
+
+namespace {
+
+constexpr uint8_t kSessionContext[] = "stackcost";
+
+void require(bool done, const std::string& what) {
+  if (done) return;
+  std::array<char, 256> text{};
+  ERR_error_string_n(ERR_get_error(), text.data(), text.size());
+  ERR_clear_error();
+  throw OptionsError(what + ": " + text.data());
+}
+
+Library& library_of(const SSL* ssl) {
+  return *static_cast<Library*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
+}
+
+/// Records in bytes that the library wrote.
+uint64_t records_in(std::span<const uint8_t> bytes) {
+  uint64_t records = 0;
+  for (; bytes.size() >= Records::kHeader; ++records)
+    bytes = bytes.subspan(
+        std::min(bytes.size(), Records::kHeader + load_be<uint16_t>(bytes.data() + 3)));
+  return records;
+}
+
+}  // namespace
+
+std::string alert_name(uint8_t alert) {
+  return SSL_alert_desc_string_long(alert);
+}
+
+Library::Library(Side side, const Options& options, TlsCounts& counts, Shared& shared)
+    : side_(side),
+      counts_(counts),
+      shared_(shared),
+      server_name_(options.server_name),
+      key_log_(options.key_log),
+      wants_tickets_(side == Side::client && options.resumption),
+      context_(SSL_CTX_new(side == Side::client ? TLS_client_method() : TLS_server_method())) {
+  require(context_ != nullptr, "TLS");
+  if (!options.alpn.empty())
+    protocol_ = std::string(1, static_cast<char>(options.alpn.size())) + options.alpn;
+  configure(options);
+  side == Side::client ? configure_client(options) : configure_server(options);
+}
+
+void Library::configure(const Options& options) {
+  SSL_CTX* const context = context_.get();
+  SSL_CTX_set_app_data(context, this);
+  SSL_CTX_set_info_callback(context, on_alert);
+  SSL_CTX_set_keylog_callback(context, on_key);
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  SSL_CTX_set_min_proto_version(
+      context, options.version == Version::tls13 ? TLS1_3_VERSION : TLS1_2_VERSION);
+  SSL_CTX_set_max_proto_version(
+      context, options.version == Version::tls12 ? TLS1_2_VERSION : TLS1_3_VERSION);
+  if (!options.groups.empty())
+    require(SSL_CTX_set1_groups_list(context, options.groups.c_str()) == 1,
+            "TLS groups '" + options.groups + "'");
+  if (!options.ciphers.empty()) {
+    // The library keeps the suites of 1.3 apart from those before; each name is one of these.
+    const bool newer = SSL_CTX_set_ciphersuites(context, options.ciphers.c_str()) == 1;
+    const bool older = SSL_CTX_set_cipher_list(context, options.ciphers.c_str()) == 1;
+    require(newer || older, "TLS ciphers '" + options.ciphers + "'");
+    ERR_clear_error();
+  }
+  if (!options.resumption) SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+}
+
+void Library::configure_client(const Options& options) {
+  SSL_CTX* const context = context_.get();
+  // Else the library builds and checks a chain that nobody asks for.
+  SSL_CTX_set_cert_verify_callback(
+      context, [](X509_STORE_CTX*, void*) { return 1; }, nullptr);
+  SSL_CTX_set_session_cache_mode(context, options.resumption
+                                              ? SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL
+                                              : SSL_SESS_CACHE_OFF);
+  SSL_CTX_sess_set_new_cb(context, on_ticket);
+  if (!protocol_.empty())
+    require(
+        SSL_CTX_set_alpn_protos(context, reinterpret_cast<const unsigned char*>(protocol_.data()),
+                                static_cast<unsigned>(protocol_.size())) == 0,
+        "TLS ALPN");
+}
+
+void Library::configure_server(const Options& options) {
+  SSL_CTX* const context = context_.get();
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);  // tickets have all that is needed
+  SSL_CTX_set_session_id_context(context, kSessionContext, sizeof kSessionContext - 1);
+  if (!options.resumption) SSL_CTX_set_num_tickets(context, 0);
+  if (!protocol_.empty()) SSL_CTX_set_alpn_select_cb(context, choose_protocol, this);
+  require(options.identity != nullptr &&
+              SSL_CTX_use_certificate(context, options.identity->certificate()) == 1 &&
+              SSL_CTX_use_PrivateKey(context, options.identity->key()) == 1,
+          "TLS certificate");
+}
+
+void Library::connect(Session& session) {
+  SSL* const ssl = session.ssl = SSL_new(context_.get());
+  if (ssl == nullptr) throw std::bad_alloc();
+  SSL_set_app_data(ssl, &session);
+  BIO* const bio = shared_.bio.get();
+  BIO_up_ref(bio);
+  SSL_set_bio(ssl, bio, bio);  // for both ways, which takes one reference
+  if (side_ == Side::server) {
+    SSL_set_accept_state(ssl);
+    return;
+  }
+  SSL_set_connect_state(ssl);
+  if (!server_name_.empty()) SSL_set_tlsext_host_name(ssl, server_name_.c_str());
+  if (ticket_ != nullptr) SSL_set_session(ssl, ticket_.get());
+}
+
+// Tickets come after the handshake, and only the library can read what they are for.
+void Library::leave(Session& session) {
+  const Suite suite = suite_of(session.ssl);
+  if (wants_tickets_ || suite == Suite::none) return;
+  shared_.records.begin(session.protection, suite);
+  // What a server writes in its last step are tickets.
+  if (side_ == Side::server) session.protection.sent.sequence = records_in(shared_.output);
+  session.free_library();
+}
+
+void Library::on_alert(const SSL* ssl, int where, int value) {
+  if ((where & SSL_CB_ALERT) == 0) return;
+  const int alert = value & 0xff;
+  if (alert == SSL_AD_CLOSE_NOTIFY) return;
+  Library& self = library_of(ssl);
+  ++((where & SSL_CB_READ) != 0 ? self.counts_.alerts_received
+                                : self.counts_.alerts_sent)[static_cast<size_t>(alert)];
+}
+
+void Library::on_key(const SSL* ssl, const char* line) {
+  Library& self = library_of(ssl);
+  const std::string_view text(line);
+  static_cast<Session*>(SSL_get_app_data(ssl))->protection.take_secret(self.side_, text);
+  if (!self.key_log_) return;
+  std::string& keys = self.shared_.keys;
+  if (keys.size() + text.size() < Shared::kKeysBudget)
+    keys.append(text).push_back('\n');
+  else
+    ++self.counts_.keys_not_kept;
+}
+
+// 1: the ticket is kept.
+int Library::on_ticket(SSL* ssl, SSL_SESSION* ticket) {
+  library_of(ssl).ticket_.reset(ticket);
+  return 1;
+}
+
+int Library::choose_protocol(SSL*, const unsigned char** chosen, unsigned char* length,
+                             const unsigned char* offered, unsigned int offered_length,
+                             void* self) {
+  const std::string& wanted = static_cast<const Library*>(self)->protocol_;
+  unsigned char* found = nullptr;
+  const int outcome =
+      SSL_select_next_proto(&found, length, reinterpret_cast<const unsigned char*>(wanted.data()),
+                            static_cast<unsigned>(wanted.size()), offered, offered_length);
+  *chosen = found;
+  return outcome == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+}  // namespace engine::tls
