@@ -10,7 +10,7 @@ from typing import Any
 from tests.rpc.client_scenarios import client, http, refused  # with TRex's own scapy, for all
 
 # isort: split
-from scapy.all import IP, TCP, UDP, Dot1Q, Ether, Raw
+from scapy.all import IP, TCP, UDP, Dot1AD, Dot1Q, Ether, Raw
 
 
 def marked(port: int = 4053) -> Any:
@@ -26,6 +26,15 @@ def owner() -> Any:
     c.reset()
     c.set_service_mode(enabled=False)
     return c
+
+
+def types_of_tags(frame: Any) -> list[int]:
+    """The types of a frame's VLAN tags, the outer one first (a Dot1AD is a Dot1Q to scapy)."""
+    types, layer = [], frame
+    while layer.payload.__class__ in (Dot1Q, Dot1AD):
+        types.append(layer.type)
+        layer = layer.payload
+    return types
 
 
 def fetched(c: Any, capture: int) -> list[Any]:
@@ -54,11 +63,11 @@ def pushed_and_captured() -> None:
 
 
 def layer_3() -> None:
-    """Addresses of ports are resolved and pinged, without a tag and with one."""
+    """Addresses of ports are resolved and pinged, without a tag, with one and with two."""
     c = owner()
     c.set_service_mode(enabled=True)
     refused("Could not resolve", c.set_l3_mode, 0, "10.0.0.1", "10.0.0.2")  # nobody is there yet
-    for vlan in (None, 30):
+    for vlan in (None, 30, [100, 30]):
         c.set_service_mode(enabled=True)
         if vlan is not None:
             c.set_vlan(ports=[0, 1], vlan=vlan)
@@ -143,12 +152,13 @@ def ipv6_neighbours() -> None:
 
 
 def traffic_looked_at() -> None:
-    """Captures while flows run: with a tag when the port has one, as many as asked for."""
+    """Captures while flows run: with the tags that the port has, as many as asked for."""
     c = owner()
     c.load_profile(http())
-    for vlan, tagged in (
-        (None, "ip src net 16.0.0.0/8"),
-        (30, "vlan 30 and ip src net 16.0.0.0/8"),
+    for vlan, tagged, types in (
+        (None, "ip src net 16.0.0.0/8", []),
+        (30, "vlan 30 and ip src net 16.0.0.0/8", [0x8100]),
+        ([100, 30], "vlan 100 and vlan 30 and ip src net 16.0.0.0/8", [0x88A8, 0x8100]),
     ):
         if vlan is not None:
             c.set_vlan(ports=[0], vlan=vlan)
@@ -159,7 +169,7 @@ def traffic_looked_at() -> None:
         assert len(records) == 20, len(records)
         frames = [Ether(record["binary"]) for record in records]
         assert all(TCP in frame and frame[IP].src.startswith("16.") for frame in frames)
-        assert {frame.haslayer(Dot1Q) for frame in frames} == {vlan is not None}
+        assert all(types_of_tags(frame) == types for frame in frames)
         c.stop_capture(wanted)
     c.clear_vlan(ports=[0])
     traffic = c.get_stats()["traffic"]["client"]

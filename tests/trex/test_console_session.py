@@ -103,6 +103,8 @@ def test_ports(console: Console) -> None:
     console.shows("ping -p 0 -d 2001:db8::2 -n 1", "Reply from 2001:db8::2: bytes=64")
     console.shows("vlan -p 0 1 --vlan 30", "[SUCCESS]")
     console.shows("portattr", "2001:db8::2", "10.0.0.1", "IPv4", "30", "every 120 seconds")
+    console.shows("vlan -p 0 1 --vlan 100 30", "[SUCCESS]")
+    console.shows("portattr", "100/30 (QinQ)")
     console.shows("vlan -p 0 1 -c", "[SUCCESS]")
     console.shows("map", "port 0 <--> port 1")
     console.shows("portattr -p 0 --prom on", "[SUCCESS]")

@@ -19,7 +19,7 @@ constexpr size_t kWaitsPerPass = 1024;
 constexpr size_t kAbortsPerPass = 256;
 
 Path path_of(const PortAddress& port) {
-  return {port.destination.value_or(MacAddress{}), port.mac, port.vlan};
+  return {port.destination.value_or(MacAddress{}), port.mac, port.tags};
 }
 
 }  // namespace

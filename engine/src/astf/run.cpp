@@ -201,7 +201,7 @@ void ProfileRun::enter_paths(PathTable& paths) {
   const Path port = paths[PathTable::kPort];
   for (const ClientGroup& group : options_.topology->groups())
     paths_.push_back(paths.intern({group.destination, group.source.value_or(port.source),
-                                   group.source.has_value() ? group.vlan : port.vlan}));
+                                   group.source.has_value() ? group.tags : port.tags}));
 }
 
 void ProfileRun::begin(Nanoseconds now) {

@@ -16,7 +16,7 @@ struct ClientGroup {
   uint32_t last = 0;
   MacAddress destination{};            ///< of their gateway
   std::optional<MacAddress> source{};  ///< of their interface; nullopt: the port's, with its VLAN
-  uint16_t vlan = 0;                   ///< of their interface; 0: untagged
+  VlanTags tags{};                     ///< of their interface
 };
 
 class Topology {

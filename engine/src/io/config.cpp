@@ -111,6 +111,16 @@ class Reader {
     return *address;
   }
 
+  /// A number, or of two stacked tags a list, the outer one first.
+  VlanTags vlan(const YAML::Node& node, const std::string& key) const {
+    const auto id = [&](const YAML::Node& of, uint32_t least) {
+      return static_cast<uint16_t>(number(of, key, least, kMaxVlan));
+    };
+    if (!node.IsSequence()) return vlan_tags(id(node, 0));
+    if (node.size() != 2) expect(node, key, "a number, or two in a list");
+    return vlan_tags(id(node[0], 1), id(node[1], 1));
+  }
+
   /// Calls `take`(key, value) for each entry of a mapping; keys it does not know (false) are noted.
   template <typename Take>
   void each(const YAML::Node& mapping, const std::string& where, Take take) {
@@ -146,7 +156,7 @@ PortAddress read_port(Reader& reader, const YAML::Node& node) {
     else if (key == "src_mac")
       port.mac = reader.mac(value, key);
     else if (key == "vlan")
-      port.vlan = static_cast<uint16_t>(reader.number(value, key, 0, 4095));
+      port.tags = reader.vlan(value, key);
     else
       return false;
     return true;

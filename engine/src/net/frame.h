@@ -8,7 +8,8 @@
 
 namespace engine {
 
-/// Room for headers in a frame to send: Ethernet + VLAN (18), IPv6 (40), TCP with options (60).
+/// Room for headers in a frame to send: Ethernet + two VLANs (22), IPv6 (40), TCP with options
+/// (60).
 inline constexpr size_t kHeadRoom = 128;
 
 /// What is known of a frame's IP and transport checksums.

@@ -13,13 +13,32 @@ namespace engine {
 
 using MacAddress = std::array<uint8_t, 6>;
 
-/// An Ethernet header up to, not including, the EtherType of the payload (IEEE 802.3, 802.1Q), in
-/// 16 bytes, so that it is copied in one piece.
+inline constexpr uint32_t kVlanIdMask = 0x0fff;
+
+/// The VLAN tags of a frame, of which there are at most two (QinQ). Each is what the wire has: its
+/// type in the upper half (IEEE 802.1Q: 0x8100; the S-tag of 802.1ad: 0x88a8), tag control
+/// information in the lower one. 0: there is none.
+struct VlanTags {
+  uint32_t outer = 0;
+  uint32_t inner = 0;  ///< only behind an outer one
+
+  bool any() const { return outer != 0; }
+  bool operator==(const VlanTags&) const = default;
+  /// Without priorities, which are no part of a network's name. A tag that has a priority alone
+  /// (identifier 0) names no network.
+  VlanTags network() const {
+    const auto named = [](uint32_t tag) {
+      return (tag & kVlanIdMask) == 0 ? 0 : tag & (0xffff'0000 | kVlanIdMask);
+    };
+    return {named(outer), named(inner)};
+  }
+};
+
+/// An Ethernet header up to, not including, the EtherType of the payload (IEEE 802.3, 802.1Q).
 struct Path {
   MacAddress destination{};
   MacAddress source{};
-  uint16_t vlan = 0;  ///< tag control information as on the wire; 0: untagged
-  uint16_t unused = 0;
+  VlanTags tags{};
   bool operator==(const Path& other) const { return std::memcmp(this, &other, sizeof other) == 0; }
   uint64_t hash() const {
     uint64_t begin, end;
@@ -27,12 +46,12 @@ struct Path {
     std::memcpy(&end, reinterpret_cast<const char*>(this) + sizeof begin, sizeof end);
     const unsigned __int128 product =
         static_cast<unsigned __int128>(begin ^ 0x9e37'79b9'7f4a'7c15) *
-        (end ^ 0xd1b5'4a32'd192'ed03);
+        (end ^ tags.inner * 0xff51'afd7'ed55'8ccd ^ 0xd1b5'4a32'd192'ed03);
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
   }
 };
 
-static_assert(std::has_unique_object_representations_v<Path> && sizeof(Path) == 16);
+static_assert(std::has_unique_object_representations_v<Path> && sizeof(Path) == 20);
 
 /// The paths of one port on one data core. Index 0 is the port's own path (its MAC, its configured
 /// or resolved destination); others are learned from received frames and live as long as the table.
@@ -70,8 +89,9 @@ class PathTable {
   uint16_t last() const { return last_; }
   bool last_answers(const uint8_t* head) const {
     const Path& path = paths_[last_];
-    return path.vlan == 0 && std::memcmp(head + 6, path.destination.data(), 6) == 0 &&
-           std::memcmp(head, path.source.data(), 6) == 0 && head[12] != kTagged;
+    return !path.tags.any() && std::memcmp(head + 6, path.destination.data(), 6) == 0 &&
+           std::memcmp(head, path.source.data(), 6) == 0 && head[12] != kTagged &&
+           head[12] != kServiceTagged;
   }
   /// How many paths a search for `path` looks at.
   size_t probes(const Path& path) const {
@@ -86,7 +106,8 @@ class PathTable {
  private:
   static constexpr uint16_t kNone = kPort;  ///< the port's own is in no bucket
   static constexpr size_t kBuckets = size_t{1} << 16;
-  static constexpr uint8_t kTagged = 0x81;  ///< EtherType of a tag begins so
+  static constexpr uint8_t kTagged = 0x81;  ///< EtherTypes of tags begin so
+  static constexpr uint8_t kServiceTagged = 0x88;
 
   std::vector<Path> paths_;
   std::vector<uint16_t> next_;           ///< of each, the next one in its bucket

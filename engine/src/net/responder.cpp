@@ -51,7 +51,7 @@ void PortResponder::configure(const PortAddress& address, std::shared_ptr<Learne
   const bool same_gateway = address.ipv4.has_value() == address_.ipv4.has_value() &&
                             address.gateway == address_.gateway &&
                             address.ipv6_gateway == address_.ipv6_gateway &&
-                            address.vlan == address_.vlan;
+                            address.tags == address_.tags;
   const bool was_by_hand = address_.destination.has_value();
   address_ = address;
   if (was_by_hand || !same_gateway) learned_ = std::move(fresh);
@@ -63,7 +63,7 @@ void PortResponder::configure(const PortAddress& address, std::shared_ptr<Learne
 bool PortResponder::receive(const RxSegment& segment, Nanoseconds now) {
   const Frame& frame = *segment.frame;
   if (frame.payload != nullptr || segment.l3_offset == 0) return false;
-  if ((segment.vlan() & kVlanIdMask) != (address_.vlan & kVlanIdMask)) return false;
+  if (read_ethernet(frame).tags.network() != address_.tags.network()) return false;
   const uint16_t type = segment.ether_type();
   if (address_.ipv6 && type == kEtherTypeIpv6) return receive_ipv6(frame, segment.l3_offset, now);
   if (!address_.ipv4.has_value()) return false;
@@ -165,14 +165,14 @@ void PortResponder::send_echo(Frame& answer, const uint8_t* end, std::span<const
 }
 
 Path PortResponder::path_back(const Frame& frame) const {
-  return {load_mac(frame.head + 6), address_.mac, address_.vlan};
+  return {load_mac(frame.head + 6), address_.mac, address_.tags};
 }
 
 void PortResponder::send_arp(uint16_t operation, const MacAddress& to, const MacAddress& target_mac,
                              uint32_t target) {
   Frame* frame = transmit_.next();
   if (frame == nullptr) return;
-  const Path path{to, address_.mac, address_.vlan};
+  const Path path{to, address_.mac, address_.tags};
   uint8_t* arp = frame->head + write_ethernet(frame->head, path, kEtherTypeArp);
   store_be<uint64_t>(arp, kArpEthernetIpv4 << 16 | operation);
   std::memcpy(arp + 8, address_.mac.data(), 6);
@@ -195,7 +195,7 @@ void PortResponder::send_to(const MacAddress& gateway, Nanoseconds now) {
 }
 
 void PortResponder::update_path() {
-  paths_.set_port({destination_.value_or(MacAddress{}), address_.mac, address_.vlan});
+  paths_.set_port({destination_.value_or(MacAddress{}), address_.mac, address_.tags});
 }
 
 }  // namespace engine

@@ -28,13 +28,13 @@ struct PortAddress {
   bool ipv6 = false;
   std::optional<IpAddress> ipv6_address;
   std::optional<IpAddress> ipv6_gateway;
-  uint16_t vlan = 0;
+  VlanTags tags{};
 };
 
 struct NeighbourMessage;
 
 /// The slow path of one port on one data core: everything that is neither TCP nor UDP ends here.
-/// Answers only frames whose VLAN tag equals the port's. ARP: RFC 826; ICMP echo: RFC 792;
+/// Answers only frames of the port's VLAN. ARP: RFC 826; ICMP echo: RFC 792;
 /// neighbour discovery: RFC 4861; ICMPv6 echo: RFC 4443.
 class PortResponder {
  public:

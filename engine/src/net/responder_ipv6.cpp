@@ -74,7 +74,7 @@ void PortResponder::advertise(const IpAddress& address) {
 void PortResponder::send_neighbour(const NeighbourMessage& message, const MacAddress& to) {
   Frame* frame = transmit_.next();
   if (frame == nullptr) return;
-  const Path path{to, address_.mac, address_.vlan};
+  const Path path{to, address_.mac, address_.tags};
   uint8_t* const ip = frame->head + write_ethernet(frame->head, path, kEtherTypeIpv6);
   frame->head_length =
       static_cast<uint16_t>(ip + write_neighbour_message(ip, message) - frame->head);

@@ -239,7 +239,7 @@ Path reply_path(const Frame& frame) {
   if (ethernet.length == 0) return path;
   std::memcpy(path.destination.data(), frame.head + 6, 6);
   std::memcpy(path.source.data(), frame.head, 6);
-  path.vlan = ethernet.vlan;
+  path.tags = ethernet.tags;
   return path;
 }
 

@@ -57,11 +57,6 @@ struct RxSegment : RxHeaders {
 
   const uint8_t* ip() const { return frame->head + l3_offset; }
   uint16_t ether_type() const { return l3_offset == 0 ? uint16_t{0} : load_be<uint16_t>(ip() - 2); }
-  /// Tag control information; 0: untagged.
-  uint16_t vlan() const {
-    return l3_offset == kEthernetLength + kVlanTagLength ? load_be<uint16_t>(ip() - 4)
-                                                         : uint16_t{0};
-  }
   IpAddress source() const {
     return ipv4 ? IpAddress::v4(load_be<uint32_t>(ip() + 12)) : IpAddress::v6(ip() + 8);
   }
@@ -226,7 +221,7 @@ inline constexpr FrameForm kSynOptionsForm{
 /// those whose checksums are wrong, stay as they are.
 void complete_checksums(Frame& frame);
 
-/// The layer-2 path for an answer to `frame`: addresses swapped, VLAN tag kept.
+/// The layer-2 path for an answer to `frame`: addresses swapped, VLAN tags kept.
 Path reply_path(const Frame& frame);
 
 }  // namespace engine

@@ -241,7 +241,10 @@ std::string filter_of(const ServiceMode& mode) {
         " or (ip and (udp port 67 or udp port 68)) or (ip6 and (udp port 546 or udp port 547))";
   if (mode.kinds & kTransport) kinds += " or portrange 65280-65535";
   if (mode.kinds & kMdns) kinds += " or (udp port 5353)";
-  return fmt::format("(not vlan and ({0})) or (vlan and ({0}))", kinds);
+  // Each "vlan" moves what follows it by a tag, wherever it stands; offsets of "ether" stay.
+  constexpr const char* kTag = "(ether[{0}:2] = 0x8100 or ether[{0}:2] = 0x88a8)";
+  return fmt::format("(({0}) and not {1}) or (vlan and ({0}) and not {2}) or (vlan and ({0}))",
+                     kinds, fmt::format(kTag, 12), fmt::format(kTag, 16));
 }
 
 Json set_rx_feature(ControlState& state, const Json& params) {

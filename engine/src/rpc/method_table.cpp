@@ -88,6 +88,35 @@ MacAddress mac_of(const Json& params, const std::string& name) {
   throw bad_parameters(fmt::format("parameter '{}' must be a MAC address, not '{}'", name, text));
 }
 
+VlanTags vlan_tags_of(const Json& params, const std::string& name) {
+  const Json value = params.value(name, Json());
+  const Json ids = value.is_null() || value == 0 ? Json::array()
+                   : value.is_array()            ? value
+                                                 : Json::array({value});
+  if (ids.size() > 2)
+    throw bad_parameters(fmt::format("parameter '{}' must have two VLAN tags at most", name));
+  const auto id = [&](size_t i) {
+    if (i >= ids.size()) return uint16_t{0};
+    return static_cast<uint16_t>(integer_in({{name, ids[i]}}, name, 1, kMaxVlan));
+  };
+  VlanTags tags = vlan_tags(id(0), id(1));
+  const Json types = params.value("tpids", Json());
+  if (types.is_null()) return tags;
+  if (!types.is_array() || types.size() != ids.size())
+    throw bad_parameters(
+        fmt::format("parameter 'tpids' must be a list, of one type for each tag in '{}'", name));
+  size_t i = 0;
+  for (uint32_t* const tag : {&tags.outer, &tags.inner}) {
+    if (i == types.size()) break;
+    const uint64_t type = integer_in({{"tpids", types[i++]}}, "tpids", 0, UINT16_MAX);
+    if (!is_vlan_type(static_cast<uint16_t>(type)))
+      throw bad_parameters(fmt::format(
+          "parameter 'tpids' must have 33024 (0x8100) and 34984 (0x88a8), not {}", type));
+    *tag = static_cast<uint32_t>(type) << 16 | (*tag & kVlanIdMask);
+  }
+  return tags;
+}
+
 void MethodTable::add(std::string name, Access access, std::vector<Parameter> parameters,
                       std::function<Json(const Json&)> run) {
   add_method(std::move(name), access, std::move(parameters),

@@ -39,6 +39,11 @@ uint64_t integer_or(uint64_t otherwise, const Json& params, const std::string& n
 /// parameter.
 uint32_t ipv4_of(const Json& params, const std::string& name);
 MacAddress mac_of(const Json& params, const std::string& name);
+/// VLAN tags by their identifiers, a number or a list of up to two, the outer one first; 0, null or
+/// an empty list: none. `tpids` beside them may name their types, a list of as many; left out, one
+/// is 802.1Q's, and the outer one of two 802.1ad's. Throws RpcError -32602 that names the
+/// parameter.
+VlanTags vlan_tags_of(const Json& params, const std::string& name);
 
 /// Looks what became of a request; nullopt: nothing yet, look again later. Throws RpcError.
 using Later = std::function<std::optional<Json>()>;

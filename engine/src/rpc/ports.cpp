@@ -88,8 +88,12 @@ Json inactive() {
 
 Json port_attributes(const ControlState& state, uint32_t port) {
   const PortState now = state.engine.ports.state(port);
-  Json tags = Json::array();
-  if (now.address.vlan != 0) tags.push_back(now.address.vlan);
+  Json vlan = {{"tags", Json::array()}, {"tpids", Json::array()}};
+  for (const uint32_t tag : {now.address.tags.outer, now.address.tags.inner}) {
+    if (tag == 0) break;
+    vlan["tags"].push_back(tag & kVlanIdMask);
+    vlan["tpids"].push_back(tag >> 16);
+  }
   return {
       {"promiscuous", {{"enabled", now.promiscuous}}},
       {"multicast", {{"enabled", bool{state.multicast[port]}}}},
@@ -100,7 +104,7 @@ Json port_attributes(const ControlState& state, uint32_t port) {
       {"fc", {{"mode", now.flow_control.value_or(0)}}},
       {"layer_cfg",
        {{"ether", ether_layer(now)}, {"ipv4", ipv4_layer(now)}, {"ipv6", ipv6_layer(now.address)}}},
-      {"vlan", {{"tags", std::move(tags)}}}};
+      {"vlan", std::move(vlan)}};
 }
 
 Json port_status(const ControlState& state, uint32_t port) {
@@ -161,13 +165,9 @@ Json set_l3(ControlState& state, const Json& params) {
 }
 
 Json set_vlan(ControlState& state, const Json& params) {
-  const Json& tags = params.at("vlan");
-  if (tags.size() > 1) throw refused("Stacked VLANs are not allowed in ASTF mode");
   const uint32_t port = state.port_of(params);
   PortAddress address = state.engine.ports.state(port).address;
-  address.vlan = 0;
-  if (!tags.empty())
-    address.vlan = static_cast<uint16_t>(integer_in({{"vlan", tags[0]}}, "vlan", 1, kMaxVlan));
+  address.tags = vlan_tags_of(params, "vlan");
   state.engine.ports.configure(port, address);
   return Json::object();
 }
@@ -392,7 +392,7 @@ void add_port_methods(MethodTable& methods, ControlState& state) {
   methods.add("set_l3", Access::port_owner,
               {{"src_addr", string}, {"dst_addr", string}, optional("resolved_mac", string)},
               [&state](const Json& params) { return set_l3(state, params); });
-  methods.add("set_vlan", Access::port_owner, {{"vlan", array}},
+  methods.add("set_vlan", Access::port_owner, {{"vlan", array}, optional("tpids", array)},
               [&state](const Json& params) { return set_vlan(state, params); });
   methods.add("conf_ipv6", Access::port_owner, {{"enabled", boolean}, optional("src_ipv6", string)},
               [&state](const Json& params) { return conf_ipv6(state, params); });

@@ -18,7 +18,7 @@ using enum ParameterType;
 
 struct Interface {
   MacAddress mac;
-  uint16_t vlan;
+  VlanTags tags;
 };
 /// By port and number.
 using Interfaces = std::map<std::pair<uint64_t, uint64_t>, Interface>;
@@ -28,10 +28,8 @@ Interfaces read_interfaces(const Json& vifs, size_t ports) {
   for (const Json& vif : vifs) {
     check_parameters(vif, {{"trex_port", integer}, {"sub_if", integer}, {"src_mac", string}});
     const uint64_t port = integer_in(vif, "trex_port", 0, ports - 1);
-    const bool tagged = vif.contains("vlan") && !vif["vlan"].is_null();
-    const uint64_t vlan = tagged ? integer_in(vif, "vlan", 0, kMaxVlan) : 0;
     interfaces[{port, integer_in(vif, "sub_if", 1, UINT32_MAX)}] = {mac_of(vif, "src_mac"),
-                                                                    static_cast<uint16_t>(vlan)};
+                                                                    vlan_tags_of(vif, "vlan")};
   }
   return interfaces;
 }
@@ -59,7 +57,7 @@ ClientGroup read_group(const Json& gw, const Interfaces& interfaces, size_t port
   if (found == interfaces.end())
     throw refused(fmt::format("Topology: there is no interface {}.{}", group.port, number));
   group.source = found->second.mac;
-  group.vlan = found->second.vlan;
+  group.tags = found->second.tags;
   return group;
 }
 

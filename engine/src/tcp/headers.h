@@ -46,7 +46,7 @@ struct TxHeader {
   const uint32_t in_ip = header.length + payload;
   const uint32_t local = flow.local.low32();
   const uint32_t remote = flow.remote.low32();
-  std::memcpy(head, &path, sizeof path);  // four bytes more, which are written over
+  std::memcpy(head, &path, 16);  // four bytes more, which are written over
   std::memcpy(head + 12, shared.ipv4_head, sizeof shared.ipv4_head);
   if (ecn != 0) head[15] = static_cast<uint8_t>(head[15] | ecn);
   store_be<uint16_t>(head + 16, static_cast<uint16_t>(kIpv4Length + in_ip));
@@ -56,7 +56,7 @@ struct TxHeader {
                    checksum_fold(local, remote, kProtocolTcp + in_ip));
 }
 
-/// The same over IPv6 or with a VLAN tag. A header by reference would be in memory for all callers.
+/// The same over IPv6 or with VLAN tags. A header by reference would be in memory for all callers.
 uint8_t* write_long_headers(const FlowClass& shared, const Flow& flow, const Path& path,
                             Frame& frame, TxHeader header, uint32_t payload, uint32_t ecn);
 
@@ -65,7 +65,7 @@ uint8_t* write_long_headers(const FlowClass& shared, const Flow& flow, const Pat
                                                      const Path& path, Frame& frame,
                                                      const TxHeader& header, uint32_t payload,
                                                      uint32_t ecn = 0) {
-  if (flow.has(kIpv6) || path.vlan != 0) [[unlikely]]
+  if (flow.has(kIpv6) || path.tags.any()) [[unlikely]]
     return write_long_headers(shared, flow, path, frame, header, payload, ecn);
   return write_ipv4_headers(shared, flow, path, frame, header, payload, ecn);
 }

@@ -225,7 +225,7 @@ namespace {
   complete_checksums(frame, !flow.has(kIpv6), header, sum);
 }
 
-/// A segment over IPv6, with a VLAN tag, or with one of time stamps and window scale.
+/// A segment over IPv6, with VLAN tags, or with one of time stamps and window scale.
 [[gnu::noinline]] void write_unusual(const Context& context, const FlowClass& shared,
                                      const Flow& flow, const Path& path, Frame& frame,
                                      uint32_t length, uint32_t flags) {
@@ -251,14 +251,14 @@ namespace {
   frame->payload_length = length;
   const Path& path = (*shared.paths)[flow.path];
   const uint32_t form = flow.flags & (kTimestamps | kScaling | kIpv6);
-  if (form == (kTimestamps | kScaling) && path.vlan == 0) [[likely]] {
+  if (form == (kTimestamps | kScaling) && !path.tags.any()) [[likely]] {
     constexpr uint32_t kStamped = kFixedHeader + kTimestampsLength;
     write_timestamps(
         context, flow,
         write_ipv4_headers(shared, flow, path, *frame,
                            {flow.snd_nxt, flow.rcv_nxt, kStamped, flags, shared.windows[1]}, length,
                            0));
-  } else if (form == 0 && path.vlan == 0) {
+  } else if (form == 0 && !path.tags.any()) {
     write_ipv4_headers(shared, flow, path, *frame,
                        {flow.snd_nxt, flow.rcv_nxt, kFixedHeader, flags, shared.windows[0]}, length,
                        0);

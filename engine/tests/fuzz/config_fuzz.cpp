@@ -21,7 +21,7 @@ void check(const EngineConfig& config) {
   for (const uint32_t cpu : config.data_cpus) require(cpu <= 1023);
   for (size_t i = 0; i < config.ports.size(); ++i) {
     const PortAddress& address = config.ports[i].address;
-    require(address.vlan <= 4095);
+    require(address.tags.any() || address.tags.inner == 0);
     require(!address.gateway || address.ipv4);
     require(!address.ipv6_gateway || address.ipv6);
     require((config.ports[i].device == "wire") == (config.ports[i ^ 1].device == "wire"));

@@ -41,7 +41,8 @@ class Ends {
                  .wire_bytes = size_t{256} << 10,
                  .burst = 8,
                  .only_slow_path = only_slow_path,
-                 .vlan = static_cast<uint16_t>((settings & kTagged) != 0 ? 30 : 0)},
+                 .tags = vlan_tags((settings & kTagged) != 0 ? 100 : 0,
+                                   (settings & kBare) != 0 ? 30 : 0)},
                 profile_of(settings), forever()) {
     network.filter = [this](const Seen& seen) {
       sent.push_back({seen.time, seen.from, seen.bytes});

@@ -76,7 +76,7 @@ TEST_F(Config, TheExampleOfTrexsManual) {
   const PortAddress& first = config.ports[0].address;
   EXPECT_EQ(first.ipv4, 0x02020202u);
   EXPECT_EQ(first.gateway, 0x01010101u);
-  EXPECT_EQ(first.vlan, 15);
+  EXPECT_EQ(first.tags, vlan_tags(15));
   EXPECT_EQ(first.destination, (MacAddress{0, 0, 0, 1, 0, 10}));
   EXPECT_EQ(first.mac, (MacAddress{0, 0, 0, 2, 0, 0}));
   EXPECT_EQ(config.ports[1].address.destination, (MacAddress{0, 0, 0, 7, 0, 1}));
@@ -203,6 +203,7 @@ TEST_F(Config, EveryWrongValueIsToldWithKeyAndLine) {
   EXPECT_THAT(with("port_info: [{dest_mac: '00:00:00:00:00:0g'}]"), HasSubstr("MAC address"));
   EXPECT_THAT(with("port_info: [{src_mac: [1, 2]}]"), HasSubstr("MAC address"));
   EXPECT_THAT(with("port_info: [{vlan: 4096}]"), HasSubstr("vlan"));
+  EXPECT_THAT(with("port_info: [{vlan: [100, 30, 1]}]"), HasSubstr("two in a list"));
 }
 
 TEST_F(Config, PortMtuIsRefusedBecauseItWouldDoNothing) {

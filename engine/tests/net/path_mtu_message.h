@@ -15,7 +15,7 @@ namespace engine {
 struct RouterSays {
   uint32_t mtu = 1400;
   size_t quoted_bytes = 28;  ///< of the packet, at most; IPv6: 20 more
-  uint16_t vlan = 0;         ///< the frame's
+  VlanTags tags{};           ///< the frame's
 };
 
 /// Completes the checksum of the ICMP or ICMPv6 message of a frame of `too_long_message`.
@@ -45,11 +45,11 @@ inline std::vector<uint8_t> too_long_message(const std::vector<uint8_t>& frame,
   const size_t quoted =
       std::min(frame.size() - kEthernetLength, says.quoted_bytes + (ipv4 ? 0 : 20));
   const auto length = static_cast<uint32_t>(8 + quoted);
-  std::vector<uint8_t> answer(kEthernetLength + kVlanTagLength + kIpv6Length + length);
+  std::vector<uint8_t> answer(kEthernetLength + 2 * kVlanTagLength + kIpv6Length + length);
   Path back;
   std::memcpy(back.destination.data(), frame.data() + 6, 6);
   std::memcpy(back.source.data(), frame.data(), 6);
-  back.vlan = says.vlan;
+  back.tags = says.tags;
   uint8_t* at = answer.data();
   at += write_ethernet(at, back, ether_type_of_ip(ipv4));
   const IpAddress to =

@@ -52,10 +52,10 @@ class PathMtuMessage : public testing::TestWithParam<bool> {};
 
 TEST_P(PathMtuMessage, SaysWhichPacketAndWhatFits) {
   const bool ipv4 = GetParam();
-  for (const uint16_t vlan : {0, 100})
+  for (const VlanTags tags : {VlanTags{}, vlan_tags(100), vlan_tags(100, 30)})
     for (const size_t quoted : {28, 100, 500}) {
       const auto found = read_message(
-          too_long_message(long_packet(ipv4), {.mtu = 1400, .quoted_bytes = quoted, .vlan = vlan}));
+          too_long_message(long_packet(ipv4), {.mtu = 1400, .quoted_bytes = quoted, .tags = tags}));
       ASSERT_TRUE(found);
       EXPECT_EQ(found->source, sender(ipv4));
       EXPECT_EQ(found->destination, receiver(ipv4));

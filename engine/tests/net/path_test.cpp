@@ -20,7 +20,7 @@ TEST(PathTable, KeepsEachPathOnce) {
   const uint16_t first = paths.intern(neighbour(1));
   const uint16_t second = paths.intern(neighbour(2));
   Path tagged = neighbour(1);
-  tagged.vlan = 7;
+  tagged.tags.outer = 7;
   const uint16_t third = paths.intern(tagged);
   EXPECT_EQ(paths.intern(neighbour(1)), first);
   EXPECT_EQ(paths.intern(neighbour(2)), second);

@@ -41,7 +41,7 @@ void append(Bytes& to, const IpAddress& address) {
 Bytes frame_of(const IpAddress& source, const IpAddress& destination, Bytes message,
                uint8_t hop_limit = 255, uint16_t vlan = 0) {
   Bytes frame(18);
-  frame.resize(write_ethernet(frame.data(), {kOurMac, kPeerMac, vlan}, kEtherTypeIpv6));
+  frame.resize(write_ethernet(frame.data(), {kOurMac, kPeerMac, vlan_tags(vlan)}, kEtherTypeIpv6));
   const auto length = static_cast<uint8_t>(message.size() & 0xff);
   const auto high = static_cast<uint8_t>(message.size() >> 8);
   frame.insert(frame.end(), {0x60, 0, 0, 0, high, length, 58, hop_limit});

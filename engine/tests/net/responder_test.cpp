@@ -23,12 +23,12 @@ constexpr uint32_t kGateway = 0xc6120002;
 
 class Responder : public testing::Test {
  protected:
-  PortAddress address(uint16_t vlan = 0) {
+  PortAddress address(VlanTags tags = {}) {
     PortAddress address;
     address.mac = kOurs;
     address.ipv4 = kOurAddress;
     address.gateway = kGateway;
-    address.vlan = vlan;
+    address.tags = tags;
     return address;
   }
 
@@ -54,9 +54,9 @@ class Responder : public testing::Test {
     return std::exchange(device.sent, {});
   }
 
-  static Bytes arp(uint16_t operation, uint32_t sender, uint32_t target, uint16_t vlan = 0) {
-    Bytes bytes(18 + 28);
-    const size_t offset = write_ethernet(bytes.data(), {kAll, kPeer, vlan}, kEtherTypeArp);
+  static Bytes arp(uint16_t operation, uint32_t sender, uint32_t target, VlanTags tags = {}) {
+    Bytes bytes(22 + 28);
+    const size_t offset = write_ethernet(bytes.data(), {kAll, kPeer, tags}, kEtherTypeArp);
     uint8_t* out = bytes.data() + offset;
     store_be<uint64_t>(out, 0x0001'0800'0604'0000 | operation);
     std::copy(kPeer.begin(), kPeer.end(), out + 8);
@@ -68,7 +68,7 @@ class Responder : public testing::Test {
 
   static Bytes echo(size_t data, uint32_t target = kOurAddress) {
     Bytes bytes(14 + 20 + 8 + data);
-    write_ethernet(bytes.data(), {kOurs, kPeer, 0}, kEtherTypeIpv4);
+    write_ethernet(bytes.data(), {kOurs, kPeer}, kEtherTypeIpv4);
     uint8_t* ip = bytes.data() + 14;
     ip[0] = 0x45;
     store_be(ip + 2, static_cast<uint16_t>(28 + data));
@@ -109,7 +109,7 @@ TEST_F(Responder, AsksForItsGatewayUntilAnswered) {
   receive(arp(2, kGateway, kOurAddress), kSecond);
   ASSERT_TRUE(responder->resolved());
   EXPECT_EQ(responder->destination(), kPeer);
-  EXPECT_EQ(paths[PathTable::kPort], (Path{kPeer, kOurs, 0}));
+  EXPECT_EQ(paths[PathTable::kPort], (Path{kPeer, kOurs}));
   EXPECT_TRUE(advance(100 * kSecond).empty());
   // Then it announces itself every 120 s.
   const std::vector<Bytes> gratuitous = advance(121 * kSecond);
@@ -192,14 +192,29 @@ TEST_F(Responder, KeepsADestinationGivenByHand) {
 }
 
 TEST_F(Responder, HearsOnlyItsVlan) {
-  start(address(30));
+  start(address(vlan_tags(30)));
   receive(arp(1, kGateway, kOurAddress));
-  receive(arp(1, kGateway, kOurAddress, 31));
+  receive(arp(1, kGateway, kOurAddress, vlan_tags(31)));
+  receive(arp(1, kGateway, kOurAddress, {0x88a8'001e, 0}));  // a service provider's 30
+  receive(arp(1, kGateway, kOurAddress, vlan_tags(30, 40)));
   EXPECT_TRUE(take().empty());
-  receive(arp(1, kGateway, kOurAddress, 0x2000 | 30));  // another priority, the same VLAN
+  // Another priority, the same VLAN.
+  receive(arp(1, kGateway, kOurAddress, {0x8100'201e, 0}));
   const std::vector<Bytes> sent = take();
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(load_be<uint32_t>(sent[0].data() + 12), 0x8100'001eu);
+}
+
+TEST_F(Responder, HearsOnlyItsStackedVlans) {
+  start(address(vlan_tags(100, 30)));
+  receive(arp(1, kGateway, kOurAddress, vlan_tags(100)));
+  receive(arp(1, kGateway, kOurAddress, vlan_tags(100, 31)));
+  receive(arp(1, kGateway, kOurAddress, {0x8100'0064, 0x8100'001e}));
+  EXPECT_TRUE(take().empty());
+  receive(arp(1, kGateway, kOurAddress, vlan_tags(100, 30)));
+  const std::vector<Bytes> sent = take();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(load_be<uint64_t>(sent[0].data() + 12), 0x88a8'0064'8100'001eu);
 }
 
 TEST_F(Responder, WithoutAnAddressItIsSilent) {

@@ -22,13 +22,15 @@ constexpr uint32_t kDestination = 0x30000001;
 
 struct Recipe {
   uint8_t protocol = 6;
-  uint16_t vlan = 0;
+  VlanTags tags{};
   bool ipv6 = false;
   bool hop_by_hop = false;
   bool partial = false;
   size_t tcp_options = 12;
   size_t payload = 21;
   size_t padding = 0;
+
+  size_t l3_offset() const { return tags.inner != 0 ? 22 : tags.any() ? 18 : 14; }
 };
 
 void append(Bytes& to, const Bytes& what) {
@@ -55,8 +57,8 @@ Bytes transport(const Recipe& recipe, const IpAddress& source, const IpAddress& 
 
 Bytes make(const Recipe& recipe) {
   Path path = kPath;
-  path.vlan = recipe.vlan;
-  Bytes frame(18);
+  path.tags = recipe.tags;
+  Bytes frame(22);
   frame.resize(write_ethernet(frame.data(), path, recipe.ipv6 ? kEtherTypeIpv6 : kEtherTypeIpv4));
   IpAddress source = IpAddress::v4(kSource);
   IpAddress destination = IpAddress::v4(kDestination);
@@ -122,8 +124,8 @@ std::vector<Recipe> recipes() {
   std::vector<Recipe> all;
   for (const uint8_t protocol : {uint8_t{6}, uint8_t{17}})
     for (const bool ipv6 : {false, true})
-      for (const uint16_t vlan : {uint16_t{0}, uint16_t{30}})
-        all.push_back({.protocol = protocol, .vlan = vlan, .ipv6 = ipv6});
+      for (const VlanTags tags : {VlanTags{}, vlan_tags(30), vlan_tags(100, 30)})
+        all.push_back({.protocol = protocol, .tags = tags, .ipv6 = ipv6});
   all.push_back({.ipv6 = true, .hop_by_hop = true});
   all.push_back({.tcp_options = 40, .payload = 0, .padding = 7});
   return all;
@@ -140,7 +142,7 @@ TEST(Packet, ReadsEveryField) {
     EXPECT_EQ(packet.source_port(), 1024);
     EXPECT_EQ(packet.destination_port(), 80);
     EXPECT_EQ(packet.traffic_class, 0xab);
-    EXPECT_EQ(packet.l3_offset, recipe.vlan ? 18 : 14);
+    EXPECT_EQ(packet.l3_offset, recipe.l3_offset());
     EXPECT_EQ(packet.header_length, recipe.protocol == 6 ? 20 + recipe.tcp_options : 8);
     ASSERT_EQ(packet.payload_length, recipe.payload);
     for (size_t i = 0; i < recipe.payload; ++i)
@@ -299,7 +301,7 @@ TEST(Packet, ChecksumsAreCompletedAsTheyWouldBeOnAWire) {
     for (const Checksums checksums : {Checksums::partial, Checksums::trusted, Checksums::either}) {
       Bytes bytes = make(recipe);
       if (!recipe.ipv6 && checksums != Checksums::either)
-        store_be<uint16_t>(&bytes[(recipe.vlan ? 18 : 14) + 10], 0);
+        store_be<uint16_t>(&bytes[recipe.l3_offset() + 10], 0);
       Frame frame;
       frame.head = bytes.data();
       frame.head_length = static_cast<uint16_t>(bytes.size());
@@ -355,9 +357,9 @@ TEST(Packet, TheRestIsOther) {
   EXPECT_EQ(parse(arp), PacketKind::other);
   EXPECT_EQ(parse(make({.protocol = 1}), Checksums::trusted), PacketKind::other);
   EXPECT_EQ(parse(make({.protocol = 58, .ipv6 = true})), PacketKind::other);
-  // A second VLAN tag is none of ours.
-  Bytes tagged = make({.vlan = 30});
-  store_be(&tagged[16], kEtherTypeVlan);
+  // A third VLAN tag is none of ours.
+  Bytes tagged = make({.tags = vlan_tags(100, 30)});
+  store_be(&tagged[20], kEtherTypeVlan);
   EXPECT_EQ(parse(tagged), PacketKind::other);
 }
 
@@ -416,13 +418,21 @@ TEST(Packet, RandomBytesNeverLeadOutOfTheFrame) {
 }
 
 TEST(Packet, TheReplyGoesBackTheWayItCame) {
-  Bytes bytes = make({.vlan = 0x601e});
-  Frame frame;
-  frame.head = bytes.data();
-  frame.head_length = static_cast<uint16_t>(bytes.size());
-  EXPECT_EQ(reply_path(frame), (Path{kPath.source, kPath.destination, 0x601e}));
-  frame.head_length = 13;
-  EXPECT_EQ(reply_path(frame), Path{});
+  // With priorities, and with the types of tags as they are.
+  for (const VlanTags tags :
+       {VlanTags{}, VlanTags{0x8100'601e, 0}, VlanTags{0x88a8'601e, 0},
+        VlanTags{0x88a8'6064, 0x8100'201e}, VlanTags{0x8100'0064, 0x8100'001e}}) {
+    Bytes bytes = make({.tags = tags});
+    Frame frame;
+    frame.head = bytes.data();
+    frame.head_length = static_cast<uint16_t>(bytes.size());
+    EXPECT_EQ(reply_path(frame), (Path{kPath.source, kPath.destination, tags}));
+    frame.head_length = 13;
+    EXPECT_EQ(reply_path(frame), Path{});
+    if (!tags.any()) continue;
+    frame.head_length = 17;  // the tag is cut
+    EXPECT_EQ(reply_path(frame), Path{});
+  }
 }
 
 }  // namespace

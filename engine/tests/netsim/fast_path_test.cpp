@@ -98,7 +98,7 @@ TEST_P(FastPathBesideSlowPath, SendsTheSameWhenBuffersAreMissing) {
 TEST_P(FastPathBesideSlowPath, SendsTheSameOverIpv6AndWithTags) {
   Draw draw(GetParam());
   Settings settings = draw.settings();
-  settings.vlan = GetParam() % 3 == 0 ? 0 : 30;
+  settings.tags = vlan_tags(GetParam() % 3 == 0 ? 0 : 30, GetParam() % 3 == 1 ? 0 : 40);
   expect_same(settings, draw.http(), {.ipv6 = GetParam() % 2 == 0});
 }
 

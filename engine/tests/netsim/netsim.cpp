@@ -51,7 +51,7 @@ CoreConfig config_for(Side side, const Settings& settings) {
     PortAddress& address = config.ports[index_of(port)];
     address.mac = kMacs[index_of(port)];
     address.destination = kMacs[1 - index_of(port)];
-    address.vlan = settings.vlan;
+    address.tags = settings.tags;
   }
   return config;
 }

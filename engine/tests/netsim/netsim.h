@@ -63,7 +63,7 @@ struct Settings {
   size_t wire_bytes = size_t{8} << 20;  ///< room for frames on their way, each direction
   size_t burst = 1;  ///< frames of one direction that arrive at once and are received together
   bool only_slow_path = false;  ///< of both cores' flows (tcp::takes_fast_path)
-  uint16_t vlan = 0;            ///< of both ports
+  VlanTags tags{};              ///< of both ports
   Nanoseconds epoch = 0;        ///< of both cores: initial sequence numbers and timestamps go by it
   uint64_t start = 0;           ///< of the engines: what differs by it is chosen at random
   uint32_t thread = 0;          ///< number of both cores

@@ -30,16 +30,16 @@ Path path_of(const Seen& seen) {
   Path path;
   std::copy_n(seen.bytes.data(), 6, path.destination.data());
   std::copy_n(seen.bytes.data() + 6, 6, path.source.data());
-  if (load_be<uint16_t>(seen.bytes.data() + 12) == kEtherTypeVlan)
-    path.vlan = load_be<uint16_t>(seen.bytes.data() + 14);
+  std::vector<uint8_t> bytes = seen.bytes;
+  path.tags = read_ethernet({.head = bytes.data(), .head_length = kEthernetLength + 8}).tags;
   return path;
 }
 
 TEST(Paths, EachClientUsesTheInterfaceAndGatewayOfItsGroup) {
   RunOptions options;
   options.topology = std::make_shared<const Topology>(std::vector<ClientGroup>{
-      {0, kFirstClient, kFirstClient + 2, kGateway, kInterface, 7},
-      {0, kFirstClient + 3, kFirstClient + 8, kOtherGateway, std::nullopt, 0}});
+      {0, kFirstClient, kFirstClient + 2, kGateway, kInterface, vlan_tags(7)},
+      {0, kFirstClient + 3, kFirstClient + 8, kOtherGateway, std::nullopt}});
   Network network({}, exchange(), options);
   const MacAddress port = network.core(Side::client).responder(Side::client).address().mac;
   std::set<uint32_t> clients;
@@ -47,8 +47,8 @@ TEST(Paths, EachClientUsesTheInterfaceAndGatewayOfItsGroup) {
     const bool sent = seen.from == Side::client;
     const uint32_t client = (sent ? seen.packet.source() : seen.packet.destination()).low32();
     clients.insert(client);
-    Path wanted =
-        client < kFirstClient + 3 ? Path{kGateway, kInterface, 7} : Path{kOtherGateway, port, 0};
+    Path wanted = client < kFirstClient + 3 ? Path{kGateway, kInterface, vlan_tags(7)}
+                                            : Path{kOtherGateway, port};
     if (!sent) std::swap(wanted.source, wanted.destination);  // an answer goes back the same way
     EXPECT_EQ(path_of(seen), wanted) << client;
     return true;
@@ -58,10 +58,27 @@ TEST(Paths, EachClientUsesTheInterfaceAndGatewayOfItsGroup) {
   EXPECT_GT(network.count(Side::client, tcps_connects), 50u);
 }
 
+TEST(Paths, TagsKeepTheirTypesBothWays) {
+  for (const VlanTags tags : {VlanTags{0x88a8'0064, 0x8100'001e},
+                              VlanTags{0x8100'0064, 0x8100'001e}, VlanTags{0x88a8'0064, 0}}) {
+    Settings settings;
+    settings.tags = tags;
+    Network network(settings, exchange(), {});
+    network.filter = [&](const Seen& seen) {
+      EXPECT_EQ(path_of(seen).tags, tags);
+      return true;
+    };
+    network.run_until(1 * kSecond);
+    EXPECT_GT(network.count(Side::client, tcps_connects), 50u);
+    EXPECT_EQ(network.count(Side::server, tcps_accepts),
+              network.count(Side::client, tcps_connects));
+  }
+}
+
 TEST(Paths, AClientInNoGroupIsNamedBeforeAnythingStarts) {
   RunOptions options;
   options.topology = std::make_shared<const Topology>(
-      std::vector<ClientGroup>{{0, kFirstClient, kFirstClient + 7, kGateway, std::nullopt, 0}});
+      std::vector<ClientGroup>{{0, kFirstClient, kFirstClient + 7, kGateway, std::nullopt}});
   try {
     Network network({}, exchange(), options);
     FAIL();

@@ -198,9 +198,24 @@ TEST_F(ControlTest, AddressesOfPortsChange) {
   EXPECT_EQ(layers["ipv4"]["state"], "none");
   EXPECT_EQ(layers["ether"]["dst"], "02:00:00:00:00:0a");
   result("set_vlan", {{"port_id", 0}, {"vlan", {30}}});
-  EXPECT_EQ(stand_in().ports[0].address.vlan, 30);
-  EXPECT_EQ(refusal("set_vlan", {{"port_id", 0}, {"vlan", {1, 2}}}),
-            "Stacked VLANs are not allowed in ASTF mode");
+  EXPECT_EQ(stand_in().ports[0].address.tags, vlan_tags(30));
+  EXPECT_EQ(result("get_port_status", {{"port_id", 0}})["attr"]["vlan"],
+            Json::parse(R"({"tags":[30],"tpids":[33024]})"));
+  result("set_vlan", {{"port_id", 0}, {"vlan", {100, 30}}});
+  EXPECT_EQ(stand_in().ports[0].address.tags, (VlanTags{0x88a8'0064, 0x8100'001e}));
+  EXPECT_EQ(result("get_port_status", {{"port_id", 0}})["attr"]["vlan"],
+            Json::parse(R"({"tags":[100,30],"tpids":[34984,33024]})"));
+  result("set_vlan", {{"port_id", 0}, {"vlan", {100, 30}}, {"tpids", {0x8100, 0x8100}}});
+  EXPECT_EQ(stand_in().ports[0].address.tags, (VlanTags{0x8100'0064, 0x8100'001e}));
+  result("set_vlan", {{"port_id", 0}, {"vlan", {100}}, {"tpids", {0x88a8}}});
+  EXPECT_EQ(stand_in().ports[0].address.tags, (VlanTags{0x88a8'0064, 0}));
+  EXPECT_THAT(refusal("set_vlan", {{"port_id", 0}, {"vlan", {1, 2, 3}}}), HasSubstr("two VLAN"));
+  EXPECT_THAT(refusal("set_vlan", {{"port_id", 0}, {"vlan", {1, 2}}, {"tpids", {0x8100}}}),
+              HasSubstr("one type for each tag"));
+  EXPECT_THAT(refusal("set_vlan", {{"port_id", 0}, {"vlan", {1}}, {"tpids", {0x9100}}}),
+              HasSubstr("34984"));
+  result("set_vlan", {{"port_id", 0}, {"vlan", Json::array()}});
+  EXPECT_EQ(stand_in().ports[0].address.tags, VlanTags{});
   for (const Json& tag : {Json(0), Json(4096), Json("x")})
     EXPECT_THAT(refusal("set_vlan", {{"port_id", 0}, {"vlan", {tag}}}), HasSubstr("vlan"));
   for (const char* mac : {"", "02:00:00:00:00:0", "02:00:00:00:00:0g", "02-00-00-00-00-01"})

@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include "net/ethernet.h"
+#include "net/ip.h"
 #include "rpc/control_client.h"
 #include "rpc/test_frame.h"
 
@@ -32,6 +34,27 @@ TEST_F(ServiceMethodsTest, QueuesNeedServiceModeAndKeepTheLastPackets) {
   EXPECT_TRUE(result("get_rx_queue_pkts", {{"port_id", 0}})["pkts"].empty());
   result("set_rx_feature", {{"port_id", 0}, {"type", "queue"}, {"enabled", false}});
   EXPECT_FALSE(stand_in().watched());
+}
+
+TEST_F(ServiceMethodsTest, AFilteredQueueHasOtherTrafficInAnyVlan) {
+  service(false, true, kNoTcpUdp);
+  result("set_rx_feature", {{"port_id", 0}, {"type", "queue"}, {"enabled", true}, {"size", 99}});
+  size_t wanted = 0;
+  for (const VlanTags tags : {VlanTags{}, vlan_tags(30), VlanTags{0x88a8'001e, 0},
+                              vlan_tags(100, 30), VlanTags{0x8100'0064, 0x8100'001e}})
+    for (const auto& [type, protocol, queued] : {std::tuple{kEtherTypeArp, uint8_t{0}, true},
+                                                 {kEtherTypeIpv4, uint8_t{1}, true},
+                                                 {kEtherTypeIpv4, kProtocolTcp, false},
+                                                 {kEtherTypeIpv4, kProtocolUdp, false}}) {
+      std::vector<uint8_t> bytes(100);
+      uint8_t* const ip = bytes.data() + write_ethernet(bytes.data(), {.tags = tags}, type);
+      ip[0] = 0x45;
+      ip[9] = protocol;
+      stand_in().pass({{0, false, bytes}});
+      wanted += queued;
+    }
+  control_.advance();
+  EXPECT_EQ(result("get_rx_queue_pkts", {{"port_id", 0}})["pkts"].size(), wanted);
 }
 
 TEST_F(ServiceMethodsTest, ServiceModeMayBeginWhileTrafficRuns) {

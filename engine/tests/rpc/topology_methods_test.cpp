@@ -42,12 +42,23 @@ TEST_F(TopologyMethodsTest, ATopologyComesInPiecesAndGoesWithTheNextStart) {
   const auto& groups = stand_in().runs.at(1).options.topology->groups();
   ASSERT_EQ(groups.size(), 2u);
   EXPECT_EQ(groups[0].source, (MacAddress{0x11, 0, 0, 0, 1, 0}));
-  EXPECT_EQ(groups[0].vlan, 7);
+  EXPECT_EQ(groups[0].tags, vlan_tags(7));
   EXPECT_EQ(groups[1].source, std::nullopt);
   EXPECT_EQ(groups[1].destination, (MacAddress{0x11, 0, 0, 0, 3, 0}));
 
   result("topo_clear");
   EXPECT_TRUE(result("topo_get")["topo_data"]["gws"].empty());
+}
+
+TEST_F(TopologyMethodsTest, AnInterfaceMayHaveTwoTags) {
+  Json vif = interface(1);
+  vif["vlan"] = {100, 30};
+  result("topo_fragment", whole(topology({vif}, {gateway(1, "16.0.0.0", "16.0.0.255")})));
+  load();
+  start();
+  EXPECT_EQ(stand_in().runs.at(1).options.topology->groups()[0].tags, vlan_tags(100, 30));
+  vif["vlan"] = {100, 30, 1};
+  EXPECT_THAT(refusal("topo_fragment", whole(topology({vif}, {}))), HasSubstr("two VLAN tags"));
 }
 
 TEST_F(TopologyMethodsTest, WhatIsNoTopologyIsRefusedAndChangesNothing) {
