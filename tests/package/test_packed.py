@@ -67,7 +67,7 @@ def test_every_package_that_is_imported_is_asked_for() -> None:
     asked = [*project["dependencies"]]
     asked += [
         each
-        for extra in ("notebooks", "hosts", "http3", "beds", "live", "store")
+        for extra in ("notebooks", "hosts", "http3", "beds", "live", "otlp", "store")
         for each in extras[extra]
     ]
     asked.append("pytest")

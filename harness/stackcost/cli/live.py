@@ -1,7 +1,8 @@
 """The option `--live` of the commands that measure."""
 
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Annotated
 
 import typer
@@ -32,12 +33,32 @@ def shown_live(port: int | None, console: Console) -> Iterator[None]:
         from stackcost.live.server import serving
         from stackcost.live.watch import Watch
     except ImportError as error:
-        raise StackcostError(
-            f"--live needs {error.name}, which is not installed", "pip install 'stackcost[live]'"
-        ) from error
+        raise _lacks(error, "live") from error
     from stackcost.campaign.observers import observed_by
 
     watch = Watch()
-    with observed_by(watch), serving(watch, port) as address:
+    with ExitStack() as stack:
+        stack.enter_context(observed_by(watch))
+        address = stack.enter_context(serving(watch, port))
         console.print(f"live: {address} (metrics: {address}metrics)", soft_wrap=True)
+        if receiver := _receiver():
+            try:
+                from stackcost.live.otlp import pushing
+            except ImportError as error:
+                raise _lacks(error, "otlp") from error
+            stack.enter_context(pushing(watch, receiver))
+            console.print(f"metrics are pushed to {receiver}", soft_wrap=True)
         yield
+
+
+def _receiver() -> str:
+    """Where metrics are pushed by OpenTelemetry's variables; empty: nowhere."""
+    base = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "").rstrip("/")
+    own = os.environ.get("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "")
+    return own or (f"{base}/v1/metrics" if base else "")
+
+
+def _lacks(error: ImportError, extra: str) -> StackcostError:
+    return StackcostError(
+        f"--live needs {error.name}, which is not installed", f"pip install 'stackcost[{extra}]'"
+    )

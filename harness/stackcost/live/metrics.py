@@ -10,13 +10,14 @@ from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST, genera
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 
 
-class _Snapshot:
+class Snapshot:
     """One snapshot of a watch as metrics; what is not known has none."""
 
     def __init__(self, snapshot: Callable[[], dict[str, Any]]):
         self._snapshot = snapshot
 
     def collect(self) -> Iterable[Metric]:
+        """Every metric, those without a sample too."""
         shown = self._snapshot()
         now, second = shown["now"], shown["second"]
         run = InfoMetricFamily("stackcost_run", "The run and what it does now.")
@@ -24,8 +25,8 @@ class _Snapshot:
         run.add_metric([], {"run": shown["run"], **{key: now[key] for key in words if now}})
         yield run
         yield _of("stackcost_trials", "Trials that were stored.", shown["trials"])
-        if now:
-            yield _of("stackcost_left_seconds", "Time that the run still takes.", now["left_s"])
+        left = now["left_s"] if now else None
+        yield _of("stackcost_left_seconds", "Time that the run still takes.", left)
         for name, help_text, value in (
             ("offered", "Connections that the generator starts, each second.", shown["offered"]),
             ("attempted", "Connections that began, each second.", second["attempted"]),
@@ -84,5 +85,5 @@ def _by(name: str, help_text: str, label: str, values: Mapping[str, float]) -> M
 def exposition(snapshot: Callable[[], dict[str, Any]]) -> bytes:
     """The text of one scrape."""
     registry = CollectorRegistry()
-    registry.register(_Snapshot(snapshot))  # type: ignore[arg-type]
+    registry.register(Snapshot(snapshot))  # type: ignore[arg-type]
     return generate_latest(registry)
