@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import psutil
 import pytest
 
-from stackcost.cells.distribute import BED, LOOPBACK, _cluster
+from stackcost.cells.cluster import LOOPBACK, own_cluster
+from stackcost.cells.worker import BED
 from tests.campaign.made_up import EXPERIMENT
 
 PORT = 18_787
@@ -21,7 +22,7 @@ def listening() -> list[Sequence[object]]:
 
 def test_each_bed_is_a_resource_and_nothing_listens_but_on_loopback() -> None:
     before = set(listening())
-    with _cluster(BEDS, None) as client:
+    with own_cluster(BEDS, None) as client:
         resources = client.run_on_scheduler(
             lambda dask_scheduler: {
                 worker.name: worker.resources for worker in dask_scheduler.workers.values()
@@ -37,7 +38,7 @@ def test_each_bed_is_a_resource_and_nothing_listens_but_on_loopback() -> None:
 
 
 def test_the_pages_are_on_loopback_if_somebody_wants_them() -> None:
-    with _cluster(BEDS, PORT):
+    with own_cluster(BEDS, PORT):
         assert (LOOPBACK, PORT) in listening()
         assert {address for address, _ in listening()} == {LOOPBACK}
         with urllib.request.urlopen(f"http://{LOOPBACK}:{PORT}/status") as page:

@@ -5,46 +5,18 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
 
 import psutil
 import pytest
 
 from stackcost.host.waiting import wait_until
 from stackcost.store import RunFolder
+from tests.cells.two_beds import SHORT, bed, plan, records
 from tests.hosts.lab import Lab, LabHost
-from tests.hosts.test_on_bed import PLAN, STACKCOST
+from tests.hosts.test_on_bed import STACKCOST
 
 pytestmark = [pytest.mark.bed, pytest.mark.long, pytest.mark.timeout(600)]
-SHORT = PLAN | {
-    "load": PLAN["load"] | {"offered_cps": [200], "sustain_s": 1},
-    "matrix": {"response_bytes": [400, 500, 1000, 2000]},
-}
-del SHORT["memory"]
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    with Lab(tmp_path_factory.mktemp("lab"), ("a1", "b1", "a2", "b2")) as made:
-        for host in made.others.values():  # two beds would change this machine's in turn
-            host.said("mount", "-t", "tmpfs", "none", "/sys/kernel/mm/hugepages")
-        yield made
-
-
-def plan(lab: Lab, name: str, **changed: Any) -> str:
-    file = lab.folder / f"{name}.yaml"
-    file.write_text(json.dumps(SHORT | changed))
-    return str(file)
-
-
-def bed(lab: Lab, number: int) -> str:
-    sides = {side: {"host": f"{at}{number}", "interfaces": ["nic0"]} for side, at in SIDES.items()}
-    return plan(lab, f"bed{number}", hosts=lab.hosts(), bed=sides)
-
-
-SIDES = {"load": "a", "server": "b"}
 
 
 def command(lab: Lab, *experiments: str) -> list[str]:
@@ -60,10 +32,6 @@ def kill(host: LabHost) -> None:
         with suppress(OSError, psutil.Error):
             if os.readlink(f"/proc/{each.pid}/ns/net") == there:
                 each.kill()
-
-
-def records(lab: Lab) -> list[dict[str, Any]]:
-    return [json.loads(path.read_text()) for path in lab.folder.glob("results/*/cell.json")]
 
 
 def test_all_cells_are_measured_once_though_a_host_is_killed(lab: Lab) -> None:

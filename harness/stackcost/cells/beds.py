@@ -23,17 +23,23 @@ def read_beds(files: Sequence[Path]) -> dict[str, Experiment]:
         raise StackcostError(
             f"the beds {' and '.join(here)} both use this machine, which has one run at a time"
         )
-    kinds = {name: _kind(bed) for name, bed in beds.items()}
-    if len(set(kinds.values())) > 1:
-        told = "; ".join(f"{name} has {kind}" for name, kind in kinds.items())
-        raise StackcostError(
-            f"the beds are not of one kind: {told}",
-            "figures of different beds cannot be compared: make a set for each kind",
-        )
+    check_one_kind({name: kind_of(bed) for name, bed in beds.items()})
     return beds
 
 
-def _kind(bed: Experiment) -> str:
+def check_one_kind(kinds: Mapping[str, str]) -> str:
+    """The kind that all beds have; StackcostError if they are not of one. `kinds`: by bed."""
+    first, *others = sorted(set(kinds.values()))
+    if others:
+        each = "; ".join(f"{name} has {kind}" for name, kind in kinds.items())
+        raise StackcostError(
+            f"the beds are not of one kind: {each}",
+            "figures of different beds cannot be compared: make a set for each kind",
+        )
+    return first
+
+
+def kind_of(bed: Experiment) -> str:
     """What beds of one kind have in common, as far as their files say it."""
     cores = [len(each.cpus) for each in generators_of(bed)]
     where = "veth pairs" if bed.bed is None else "interfaces"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Commands by what they are used for, in the order in which --help lists them.
 USES = {
-    "Measure": ("run", "ceiling", "dut", "distribute"),
+    "Measure": ("run", "ceiling", "dut", "distribute", "worker"),
     "Read results": ("show", "report", "lab", "diff", "trend", "export", "ls", "upload"),
     "Prepare and clean this machine": ("doctor", "hosts", "guest", "clean"),
 }

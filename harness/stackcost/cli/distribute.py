@@ -12,6 +12,7 @@ from stackcost.cli.application import (
     command,
     make_console,
 )
+from stackcost.contracts.errors import needing_extra
 
 
 @command()
@@ -20,17 +21,25 @@ def distribute(
         list[Path],
         typer.Argument(metavar="EXPERIMENT", help="YAML files, or names of built-in experiments"),
     ],
+    name: Annotated[
+        str, typer.Option(metavar="SET", help="of the set; the same name resumes a set")
+    ],
     bed: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Option(
             metavar="FILE",
             help="an experiment file whose hosts, bed, generators and cores are used; several "
             "times for several beds of one kind",
         ),
-    ],
-    name: Annotated[
-        str, typer.Option(metavar="SET", help="of the set; the same name resumes a set")
-    ],
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="instead of --bed: of a running dask cluster, whose workers `stackcost worker` "
+            "has started; tls://HOST:PORT",
+        ),
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="fewer, shorter trials")] = False,
     dashboard: Annotated[
         int | None,
@@ -51,14 +60,16 @@ def distribute(
     from stackcost.cells.beds import read_beds
     from stackcost.cells.folder import SetFolder
     from stackcost.cells.plan import cells_of
-    from stackcost.contracts.errors import StackcostError
     from stackcost.experiment.read_file import experiment_file, read_experiment
     from stackcost.report.words import count
 
-    check_root()
+    if bool(bed) == bool(scheduler):
+        raise typer.BadParameter("give --bed, once or more, or --scheduler")
+    if bed:
+        check_root()
     if not re.fullmatch(r"[\w.-]*\w", name):
         raise typer.BadParameter(f"--name {name!r}: letters, digits, points and hyphens")
-    beds = read_beds(bed)
+    beds = read_beds(bed) if bed else {}
     files = [experiment_file(each) for each in experiments]
     cells = cells_of([(file.stem, read_experiment(file, quick)) for file in files])
     folder, console = SetFolder(results, name), make_console()
@@ -66,19 +77,20 @@ def distribute(
     def say(what: str) -> None:
         console.print(what, soft_wrap=True, highlight=False, markup=False)
 
-    try:
+    with needing_extra("several beds need", "beds"):
+        from stackcost.cells.cluster import own_cluster, running_cluster
         from stackcost.cells.distribute import distribute as measure
-    except ImportError as error:
-        raise StackcostError(
-            f"several beds need {error.name}, which is not installed",
-            "pip install 'stackcost[beds]'",
-        ) from error
+    cluster = running_cluster(scheduler) if scheduler else own_cluster(beds, dashboard)
+    lost: dict[str, str] = {}
     with folder.locked():
         missing = folder.missing(cells)
         done = len(cells) - len(missing)
-        say(f"{count(len(cells), 'cell')}, {done} measured before; beds: {', '.join(beds)}")
+        where = f"scheduler: {scheduler}" if scheduler else f"beds: {', '.join(beds)}"
+        say(f"{count(len(cells), 'cell')}, {done} measured before; {where}")
         try:
-            lost = measure(missing, beds, folder, say, dashboard) if missing else {}
+            if missing:
+                with cluster as client:
+                    lost = measure(missing, client, folder, say, elsewhere=bool(scheduler))
         except KeyboardInterrupt:
             say(f"interrupted; to resume, run the same command with --name {name}")
             raise typer.Exit(INTERRUPTED) from None

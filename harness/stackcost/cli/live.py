@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.errors import needing_extra
 
 Live = Annotated[
     int | None,
@@ -29,11 +29,9 @@ def shown_live(port: int | None, console: Console) -> Iterator[None]:
     if port is None:
         yield
         return
-    try:
+    with needing_extra("--live needs", "live"):
         from stackcost.live.server import serving
         from stackcost.live.watch import Watch
-    except ImportError as error:
-        raise _lacks(error, "live") from error
     from stackcost.campaign.observers import observed_by
 
     watch = Watch()
@@ -42,10 +40,8 @@ def shown_live(port: int | None, console: Console) -> Iterator[None]:
         address = stack.enter_context(serving(watch, port))
         console.print(f"live: {address} (metrics: {address}metrics)", soft_wrap=True)
         if receiver := _receiver():
-            try:
+            with needing_extra("OTEL_EXPORTER_OTLP_ENDPOINT needs", "otlp"):
                 from stackcost.live.otlp import pushing
-            except ImportError as error:
-                raise _lacks(error, "otlp") from error
             stack.enter_context(pushing(watch, receiver))
             console.print(f"metrics are pushed to {receiver}", soft_wrap=True)
         yield
@@ -56,9 +52,3 @@ def _receiver() -> str:
     base = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "").rstrip("/")
     own = os.environ.get("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "")
     return own or (f"{base}/v1/metrics" if base else "")
-
-
-def _lacks(error: ImportError, extra: str) -> StackcostError:
-    return StackcostError(
-        f"--live needs {error.name}, which is not installed", f"pip install 'stackcost[{extra}]'"
-    )

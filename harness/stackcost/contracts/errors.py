@@ -1,5 +1,8 @@
 """The one exception that ends a command with a message for its user."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class StackcostError(Exception):
     """An error that the user can fix.
@@ -12,3 +15,14 @@ class StackcostError(Exception):
         super().__init__(what if not hint else f"{what}; {hint}")
         self.what = what
         self.hint = hint
+
+
+@contextmanager
+def needing_extra(what: str, extra: str) -> Iterator[None]:
+    """Inside, libraries are imported that an extra of the package brings; `what` needs them."""
+    try:
+        yield
+    except ImportError as error:
+        raise StackcostError(
+            f"{what} {error.name}, which is not installed", f"pip install 'stackcost[{extra}]'"
+        ) from error

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stackcost.bed import hugepages
 from stackcost.bed.local import Cpus, check_cpus
-from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.errors import StackcostError, needing_extra
 from stackcost.contracts.server import Server
 from stackcost.experiment.hosts import SshHost
 from stackcost.experiment.matrix import Variant
@@ -195,7 +195,7 @@ def prepare_hosts(experiment: Experiment, wheel: Path, say: Callable[[str], None
 
     StackcostError when one cannot be prepared.
     """
-    with _by_ssh(), timeout_factor(experiment.timeout_factor):
+    with needing_extra("other hosts need", "hosts"), timeout_factor(experiment.timeout_factor):
         from stackcost.hosts.prepare import prepare
 
         return all([prepare(name, each, wheel, say) for name, each in experiment.hosts.items()])
@@ -210,19 +210,7 @@ def _agent(name: str, host: SshHost) -> Iterator[Agent]:
 
 def _channel(name: str, host: SshHost) -> Channel:
     """An agent that is started by SSH."""
-    with _by_ssh():
+    with needing_extra("other hosts need", "hosts"):
         from stackcost.hosts.ssh import SshChannel
 
         return SshChannel(name, host)
-
-
-@contextmanager
-def _by_ssh() -> Iterator[None]:
-    """Inside, the library for SSH is imported, which is an extra of the package."""
-    try:
-        yield
-    except ImportError as error:
-        raise StackcostError(
-            f"other hosts need {error.name}, which is not installed",
-            "pip install 'stackcost[hosts]'",
-        ) from error
