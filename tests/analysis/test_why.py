@@ -18,6 +18,7 @@ from tests.analysis.trials import END, START, counter, load_trial
 
 CALL = "entry_SYSCALL_64_after_hwframe;do_syscall_64"
 SENDS = f"{CALL};__x64_sys_sendto;__sys_sendto;tcp_sendmsg;tcp_sendmsg_locked"
+ENTRY, ALLOCATION = "system-call entry and exit", "skb and page allocation"
 RECEIVES = "ret_from_fork_asm;kthread;napi_threaded_poll;do_softirq;handle_softirqs;net_rx_action"
 
 
@@ -191,8 +192,33 @@ def test_a_stack_has_the_category_of_its_innermost_known_function(
     assert table().find(stack).category == category
 
 
+SENDFILE = f"{CALL};__x64_sys_sendfile64;do_sendfile;splice_direct_to_actor;direct_splice_actor"
+PAGE = "generic_splice_sendpage;pipe_to_sendpage;sock_sendpage;kernel_sendpage;inet_sendpage"
+
+
+@pytest.mark.parametrize(
+    ("stack", "category"),
+    [
+        ("__do_softirq;run_rebalance_domains;rebalance_domains", "scheduling and waking"),
+        (f"{CALL};__x64_sys_close;close_fd;pick_file", "VFS and sendfile"),
+        (f"{SENDFILE};{PAGE};tcp_sendpage;do_tcp_sendpages", "TCP"),
+        (f"{SENDFILE};{PAGE}", "sockets and epoll"),
+        (f"{SENDS};_copy_from_iter;copy_user_enhanced_fast_string", "copying and checksums"),
+        (f"{SENDS};__kmalloc_node_track_caller;___slab_alloc;__unfreeze_partials", ALLOCATION),
+        (f"{CALL};syscall_exit_to_user_mode;exit_to_user_mode_prepare", ENTRY),
+        (f"{CALL};syscall_enter_from_user_mode", ENTRY),
+    ],
+)
+def test_functions_that_only_the_kernel_of_debian_12_has_are_known(
+    stack: str, category: str
+) -> None:
+    """The innermost names are of Linux 6.1, and 6.18 has none of them."""
+    assert table().find(stack).category == category
+
+
 def test_a_function_that_switches_interrupts_on_is_in_the_band() -> None:
     assert table().find(f"{SENDS};_raw_spin_unlock_irqrestore").interrupts_off
+    assert table().find(f"{CALL};syscall_enter_from_user_mode").interrupts_off  # of 6.1
     assert not table().find(SENDS).interrupts_off
 
 
