@@ -32,7 +32,7 @@ def _of_run(found: Mapping[SampledLoad, Folded], factors: Sequence[Factor]) -> I
         if factor.name == "cpu" and len(sides) == 2:
             yield differential_flame(
                 f"{pair(factor.baseline, factor.against)} at {factor.at}: a box is as wide as the "
-                f"longer of both times; red where {factor.baseline} takes more, blue where "
+                f"longer of both times; orange where {factor.baseline} takes more, blue where "
                 f"{factor.against} does",
                 *sides,
             )

@@ -55,7 +55,7 @@ def flame(title: str, stacks: Mapping[str, float]) -> Drawing:
 def differential_flame(
     title: str, first: Mapping[str, float], second: Mapping[str, float]
 ) -> Drawing:
-    """Of two systems: a box is as wide as the longer time; red where the first takes more."""
+    """Of two systems: a box is as wide as the longer time; orange where the first takes more."""
     stacks = {name: (first.get(name, 0.0), second.get(name, 0.0)) for name in {**first, **second}}
     return _drawing(title, stacks)
 
