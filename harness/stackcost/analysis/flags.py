@@ -204,7 +204,7 @@ def _late_handshakes(seen: Readings) -> list[str]:
         return []
     return [
         f"handshakes waited {waited:,.0f} us of their {took:,.0f} us for the generator's core "
-        f"(at most {tls.longest_waited_us:,} us): it has too many of them"
+        f"(at most {tls.longest_waited_us:,} us)"
     ]
 
 
