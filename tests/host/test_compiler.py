@@ -1,5 +1,6 @@
 """Each C source that the package compiles on the user's machine is there and compiles."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,15 @@ from stackcost.host.compiler import compile_program
 from stackcost.selfcheck import calibration_server
 
 
-@pytest.mark.parametrize("source", [core_speed.SOURCE, calibration_server.SOURCE])
-def test_a_source_of_the_package_compiles(source: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("source", "libraries"),
+    [(core_speed.SOURCE, ()), (calibration_server.SOURCE, calibration_server.LIBRARIES)],
+)
+def test_a_source_of_the_package_compiles(
+    source: Path, libraries: Sequence[str], tmp_path: Path
+) -> None:
     program = tmp_path / source.stem
-    compile_program(source, program)
+    compile_program(source, program, libraries)
     assert program.stat().st_mode & 0o111
 
 

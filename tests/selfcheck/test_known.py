@@ -17,6 +17,8 @@ TOLERANCES = {
     "200 calls of getppid: system-call entry and exit, the measurement itself, user space": 0.3,
     "8,000 nftables rules: softirq time on the server's core": 0.3,
     "8,000 nftables rules: netfilter and connection tracking": 0.3,
+    "burn of 1,000 us in each TLS handshake: user time on the server's core": 0.2,
+    "burn of 1,000 us in each TLS handshake: user space, calibration_server": 0.2,
     "8,192 bytes that the server allocates per flow: process": 0.2,
     "20,000 bytes left unread per flow, as charged: socket buffers": 0.2,
     "a second observer reads the server's descriptors and other files: memory per flow": 0.04,

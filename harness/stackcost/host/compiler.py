@@ -15,9 +15,12 @@ from stackcost.host.timeouts import scaled_timeout
 COMPILE_TIMEOUT_S = 60
 
 
-def compile_program(source: Path, program: Path) -> None:
-    """Make a program of one C file; StackcostError when the compiler refuses it."""
-    command = [find_program("cc"), "-O2", "-o", str(program), str(source)]
+def compile_program(source: Path, program: Path, libraries: Sequence[str] = ()) -> None:
+    """Make a program of one C file and these libraries ("ssl"); StackcostError when the compiler
+    refuses it.
+    """
+    linked = [f"-l{name}" for name in libraries]
+    command = [find_program("cc"), "-O2", "-o", str(program), str(source), *linked]
     limit = scaled_timeout(COMPILE_TIMEOUT_S)
     made = subprocess.run(command, capture_output=True, text=True, timeout=limit)
     if made.returncode != 0:

@@ -1,10 +1,10 @@
 // An HTTP server whose cost is known: it burns a set amount of user time and makes a set number of
-// system calls for each request, and holds a set amount of memory for each connection. For proving
-// that the suite's figures are true.
+// system calls for each request, or for each handshake of a connection that begins with TLS, and
+// holds a set amount of memory for each connection. For proving that the suite's figures are true.
 //
-// Usage: calibration_server ADDRESS PORT CONTROL RESPONSE_BYTES. CONTROL is a file that holds
-// `struct Control`, shared with the harness, which changes the cost between two trials and reads
-// what was burnt.
+// Usage: calibration_server ADDRESS PORT CONTROL CERTIFICATE RESPONSE_BYTES. CONTROL is a file that
+// holds `struct Control`, shared with the harness, which changes the cost between two trials and
+// reads what was burnt. CERTIFICATE has the certificate and its key.
 //
 // A burn is a chain of dependent multiplications, and then calls that do next to nothing. Its length
 // in time is measured around each one by this thread's own CPU clock, which no time in other
@@ -15,6 +15,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <openssl/ssl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@
 #define MAX_FILES 20000
 #define EVENTS 64
 #define SLOT_BYTES 65536  // the most that a connection can hold
+#define TLS_RECORD 22     // the first byte of a connection with TLS: a handshake's record
 
 // Laid out as `Control` in calibration_server.py.
 struct Control {
@@ -38,13 +40,16 @@ struct Control {
   uint64_t hold_bytes;        // of each connection from now on, whole pages; set by the harness
   uint64_t leave_unread;      // from now on, answer at once and never read; set by the harness
   uint64_t requests;          // answered so far
-  uint32_t burnt_ns[BURNS];   // of request number i at i % BURNS
+  uint64_t burns;             // so far
+  uint32_t burnt_ns[BURNS];   // of burn number i at i % BURNS
 };
 
 static volatile struct Control* control;
 static char* response;
 static size_t response_bytes;
 static char* slots;  // one per connection
+static SSL_CTX* tls;
+static SSL* sessions[MAX_FILES];  // of connections with TLS
 static volatile uint64_t sink;
 
 static uint64_t thread_ns(void) {
@@ -60,7 +65,17 @@ static void burn(void) {
   for (uint64_t i = 0; i < loops; i++) value = value * 6364136223846793005u + 1442695040888963407u;
   sink = value;
   for (uint64_t calls = control->calls; calls; calls--) syscall(SYS_getppid);
-  control->burnt_ns[control->requests % BURNS] = (uint32_t)(thread_ns() - before);
+  control->burnt_ns[control->burns++ % BURNS] = (uint32_t)(thread_ns() - before);
+}
+
+// Every handshake is in full.
+static int make_tls(const char* certificate) {
+  tls = SSL_CTX_new(TLS_server_method());
+  SSL_CTX_set_session_cache_mode(tls, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_options(tls, SSL_OP_NO_TICKET);
+  SSL_CTX_set_num_tickets(tls, 0);
+  return SSL_CTX_use_certificate_file(tls, certificate, SSL_FILETYPE_PEM) == 1 &&
+         SSL_CTX_use_PrivateKey_file(tls, certificate, SSL_FILETYPE_PEM) == 1;
 }
 
 static void make_response(size_t size) {
@@ -110,8 +125,40 @@ static void accept_all(int listener, int poll) {
 }
 
 static void end(int file) {
+  SSL_free(sessions[file]);
+  sessions[file] = 0;
   if (control->hold_bytes) madvise(slots + (size_t)file * SLOT_BYTES, SLOT_BYTES, MADV_DONTNEED);
   close(file);
+}
+
+static int ends_request(const char* request, ssize_t length) {
+  return length > 3 && !memcmp(request + length - 4, "\r\n\r\n", 4);
+}
+
+static int begins_tls(int file) {
+  char first = 0;
+  return recv(file, &first, 1, MSG_PEEK) == 1 && first == TLS_RECORD;
+}
+
+// Returns whether the connection goes on.
+static int serve_tls(int file) {
+  static char request[65536];
+  SSL* session = sessions[file];
+  if (!session) {
+    session = sessions[file] = SSL_new(tls);
+    SSL_set_fd(session, file);
+  }
+  if (!SSL_is_init_finished(session)) {
+    int done = SSL_accept(session);
+    if (done != 1) return SSL_get_error(session, done) == SSL_ERROR_WANT_READ;
+    burn();
+  }
+  int length = SSL_read(session, request, sizeof request);
+  if (length <= 0) return SSL_get_error(session, length) == SSL_ERROR_WANT_READ;
+  if (ends_request(request, length) &&
+      SSL_write(session, response, (int)response_bytes) == (int)response_bytes)
+    control->requests++;
+  return 1;
 }
 
 static void serve(struct epoll_event* event) {
@@ -121,21 +168,24 @@ static void serve(struct epoll_event* event) {
     end(file);
     return;
   }
-  if (event->events & EPOLLIN) {
+  if (event->events & EPOLLIN && (sessions[file] || begins_tls(file))) {
+    if (!serve_tls(file)) event->events |= EPOLLRDHUP;
+  } else if (event->events & EPOLLIN) {
     ssize_t length = read(file, request, sizeof request);
-    if (length > 3 && !memcmp(request + length - 4, "\r\n\r\n", 4)) answer(file);
+    if (ends_request(request, length)) answer(file);
     if (length <= 0) event->events |= EPOLLRDHUP;
   }
   if (event->events & EPOLLRDHUP) end(file);
 }
 
 int main(int count, char** arguments) {
-  if (count != 5) return 2;
+  if (count != 6) return 2;
   int file = open(arguments[3], O_RDWR);
   control = mmap(0, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (control == MAP_FAILED) return perror(arguments[3]), 1;
   if (!make_slots()) return perror("memory of connections"), 1;
-  make_response(strtoul(arguments[4], 0, 10));
+  if (!make_tls(arguments[4])) return fprintf(stderr, "no certificate: %s\n", arguments[4]), 1;
+  make_response(strtoul(arguments[5], 0, 10));
   int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), yes = 1;
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(atoi(arguments[2]))};

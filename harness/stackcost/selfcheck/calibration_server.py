@@ -9,13 +9,16 @@ from typing import Any, Self
 
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.http import P256
 from stackcost.contracts.server import Server, ServerSettings
 from stackcost.host.compiler import compile_program
 from stackcost.host.namespace import spawner
 from stackcost.host.program import Program
+from stackcost.servers.certificate import BOTH_FILE, make_certificate
 from stackcost.servers.probe import ask, ensure_port_free
 
 SOURCE = Path(__file__).with_name("calibration_server.c")
+LIBRARIES = ("ssl", "crypto")
 BURNS = 65_536
 PRIORITY = 1  # the same as that of the kernel threads that receive for it
 PROBE_LOOPS = 100_000
@@ -31,6 +34,7 @@ class Control(ctypes.Structure):
         ("hold_bytes", ctypes.c_uint64),
         ("leave_unread", ctypes.c_uint64),
         ("requests", ctypes.c_uint64),
+        ("burns", ctypes.c_uint64),
         ("burnt_ns", ctypes.c_uint32 * BURNS),
     ]
 
@@ -38,6 +42,7 @@ class Control(ctypes.Structure):
 class CalibrationServer(Server):
     """Answers each request with `response_bytes`, after the busy loop of `set_burn`; one process.
 
+    A connection may begin with TLS: then its handshake has the busy loop, and its requests none.
     `hold`: bytes of its own that it allocates and fills for each connection from then on.
     `leave_unread`: from then on it answers at once and leaves the request in the socket buffer.
     """
@@ -65,9 +70,11 @@ class CalibrationServer(Server):
         where.folder.mkdir(parents=True, exist_ok=True)
         ensure_port_free(where.namespace, where.address, where.port)
         program = where.folder / "calibration_server"
-        compile_program(SOURCE, program)
+        compile_program(SOURCE, program, LIBRARIES)
+        make_certificate(where.folder, where.address, P256)
         self._control = self._map_control(where.folder / "control")
-        arguments = [where.address, str(where.port), str(where.folder / "control")]
+        files = [str(where.folder / name) for name in ("control", BOTH_FILE)]
+        arguments = [where.address, str(where.port), *files]
         try:
             command = [str(program), *arguments, str(self._response_bytes)]
             self._program.start(spawner(where.namespace, where.cpus), command)
@@ -88,11 +95,11 @@ class CalibrationServer(Server):
         return self._endpoint.namespace
 
     def set_burn(self, microseconds: float) -> None:
-        """Set the length of the busy loop of each request; `burnt` returns the real length."""
+        """Set the length of each busy loop; `burnt` returns the real length."""
         self._set().loops = round(microseconds * self._loops_per_us)
 
     def set_calls(self, number: int) -> None:
-        """Set how often each request calls getppid(2); that is in what `burnt` returns."""
+        """Set how often each busy loop calls getppid(2); that is in what `burnt` returns."""
         self._set().calls = number
 
     def hold(self, size: int, leave_unread: bool = False) -> None:
@@ -101,7 +108,7 @@ class CalibrationServer(Server):
         self._set().leave_unread = leave_unread
 
     def burnt(self, first: int, last: int) -> float:
-        """Median microseconds of the busy loops of requests `first` to `last`, by its clock."""
+        """Median microseconds of the busy loops number `first` to `last`, by its clock."""
         control = self._set()
         chosen = range(max(first, last - BURNS), last)
         return median(control.burnt_ns[number % BURNS] for number in chosen) / 1e3
@@ -127,9 +134,9 @@ class CalibrationServer(Server):
         return int(self._set().requests) - self._own_requests
 
     @property
-    def request_number(self) -> int:
-        """Requests answered since start, all of them."""
-        return int(self._set().requests)
+    def burns(self) -> int:
+        """Busy loops since start, all of them."""
+        return int(self._set().burns)
 
     def describe(self) -> dict[str, Any]:
         """Program and endpoint."""
@@ -165,8 +172,8 @@ class CalibrationServer(Server):
 
     def _calibrate(self) -> None:
         self._set().loops = PROBE_LOOPS
-        first = self.request_number
+        first = self.burns
         for _ in range(PROBES):
             self.response_length()
-        self._loops_per_us = PROBE_LOOPS / self.burnt(first, self.request_number)
+        self._loops_per_us = PROBE_LOOPS / self.burnt(first, self.burns)
         self.set_burn(0)

@@ -12,13 +12,14 @@ from stackcost.collect.cpu_account import Detail
 from stackcost.selfcheck.bed import KnownSockets, selfcheck_experiment
 from stackcost.selfcheck.calibration_server import CalibrationServer
 from stackcost.selfcheck.known_cost import known_cost_steps
+from stackcost.selfcheck.known_handshake import known_handshake_steps
 from stackcost.selfcheck.known_memory import known_memory_steps
 from stackcost.selfcheck.row import Row
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 
 
 def check_known(rounds: int = 1, quick: bool = False) -> list[Row]:
-    """Known cost and known memory, with one server in one session; `quick`: less of it.
+    """Known cost, also of TLS, and known memory, by one server in one session; `quick`: less of it.
 
     User and system time are separated at system calls: with ticks, as in a run, the share in a
     short trial is too inexact (docs/metrics.md). The trials are those of a normal run, which is
@@ -31,6 +32,7 @@ def check_known(rounds: int = 1, quick: bool = False) -> list[Row]:
         server = session.local_server.server
         assert isinstance(server, CalibrationServer)
         costs = yield from known_cost_steps(session, server, rounds, quick)
+        costs += yield from known_handshake_steps(session, server, rounds)
         return costs + (yield from known_memory_steps(session, server, rounds))
 
     turn = Turn(

@@ -123,8 +123,9 @@ def _more(value: Callable[[Made], float | None], made: Made, bases: Sequence[Mad
     return above - mean(known)
 
 
-def _burn(microseconds: float) -> Addition:
-    name = f"burn of {microseconds:g} us in user space"
+def burn_of(microseconds: float, where: str = "user space") -> Addition:
+    """A busy loop of each connection; `where` it is, in words."""
+    name = f"burn of {microseconds:,.0f} us in {where}"
     return Addition(
         name,
         (
@@ -165,8 +166,8 @@ TRACKED = Addition(
     (Answer(f"connection tracking: {NETFILTER}", attrgetter("total"), (NETFILTER,)),),
     is_tracked=True,
 )
-QUICK = (_burn(100.0), CALLED, _rules(400))
-OTHERS = (_burn(20.0), _rules(20), TRACKED)
+QUICK = (burn_of(100.0), CALLED, _rules(400))
+OTHERS = (burn_of(20.0), _rules(20), TRACKED)
 
 
 def known_cost_steps(
@@ -176,24 +177,24 @@ def known_cost_steps(
     found: dict[str, Values] = defaultdict(Values)
     prepare_load(session)
     apply_rules(session.local_server.bed.server_namespace, 0)
-    base = yield from _made(session, server, Addition("nothing"))
+    base = yield from made_with(session, server, Addition("nothing"))
     for _ in range(rounds):
         for added in QUICK if quick else (*QUICK, *OTHERS):
-            before, made = base, (yield from _made(session, server, added))
-            base = yield from _made(session, server, Addition("nothing"))
+            before, made = base, (yield from made_with(session, server, added))
+            base = yield from made_with(session, server, Addition("nothing"))
             for answer in added.answers:
                 found[answer.name].take(answer, made, (before, base))
     return [row(name, UNIT, each.known, each.seen, each.errors) for name, each in found.items()]
 
 
-def _made(
+def made_with(
     session: ProfileSession, server: CalibrationServer, added: Addition
 ) -> PlannedTrials[Made]:
-    """A load trial at the experiment's first load, with what is added."""
+    """A load trial at the experiment's first load, with what is added; its profile is loaded."""
     namespace = session.local_server.bed.server_namespace
     server.set_burn(added.burn_us)
     server.set_calls(added.calls)
-    first = server.request_number
+    first = server.burns
     part, cores = session.experiment.load, session.experiment.cores.server
     load, sends = ConstantLoad(offered_cps=part.offered_cps[0]), Sends()
 
@@ -225,7 +226,7 @@ def _made(
         part if part.kind in cost else part._replace(us=part.us * scale, error=part.error * scale)
         for part in (divided.parts if divided else ())
     ]
-    return Made(cost, by_category(parts), server.burnt(first, server.request_number), walks)
+    return Made(cost, by_category(parts), server.burnt(first, server.burns), walks)
 
 
 def _walks_cost(seen: Readings, sends: Sends, met_the_rules: int) -> float:
