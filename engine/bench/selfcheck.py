@@ -1,4 +1,4 @@
-"""Whether the suite's figures are true: known cost, known memory, and what collecting costs."""
+"""Whether the suite's figures are true: known cost and memory, what reading and a page cost."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from stackcost.selfcheck.known import check_known
+from stackcost.selfcheck.known import check_known, check_live
+from stackcost.selfcheck.live_cost import LIVE_TOLERANCE
 from stackcost.selfcheck.overhead import OVERHEAD_TOLERANCE, check_overhead
 from stackcost.selfcheck.row import TOLERANCE, Row
 
@@ -15,6 +16,8 @@ def run(trials: int) -> dict[str, Any]:
     """`trials` rounds of everything; each table is printed once its figures are known."""
     figures = _shown(check_known(trials), TOLERANCE)
     figures += _shown([check_overhead(4 * trials)], OVERHEAD_TOLERANCE)
+    taken, with_page = check_live(4 * trials)
+    figures += _shown([taken], LIVE_TOLERANCE) + _shown(with_page, TOLERANCE)
     return {"figures": figures}
 
 
@@ -39,7 +42,7 @@ def _shown(rows: Sequence[Row], tolerance: float) -> list[dict[str, Any]]:
             _numbers(row.seen),
             f"{row.error:.1f}" if row.error else "",
             _interval(row),
-            f"{'yes' if row.holds(tolerance) else 'NO'}, {tolerance:.0%}",
+            f"{'yes' if row.holds(tolerance) else 'NO'}, {tolerance:.1%}",
         )
     Console(width=200).print(table)
     return [

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from stackcost.contracts.load.base import ABORTED, FAILED
 from stackcost.contracts.sample import Sample
 
-Labels = tuple[tuple[str, str], ...]
+Series = tuple[str, ...]  # a metric, and the values of its labels
 CACHES = 8
 ATTEMPTED, CLOSED = "tcps_connattempt", "tcps_closed"
 TIMED = "completion"
@@ -36,11 +36,11 @@ class Second:
 class Readings:
     """Keeps the newest sample of each series of the few metrics that are shown."""
 
-    METRICS = ("trex.counter", "engine.latency", "cpu.exact_time", "slab.bytes")
+    METRICS = frozenset(("trex.counter", "engine.latency", "cpu.exact_time", "slab.bytes"))
 
     def __init__(self, server_cpus: Collection[int]):
         self._server = {str(cpu) for cpu in server_cpus}
-        self._before: dict[tuple[str, Labels], tuple[float, float]] = {}
+        self._before: dict[Series, Sample] = {}
         self._last = Second()
 
     def second(self, samples: Iterable[Sample]) -> Second:
@@ -48,27 +48,26 @@ class Readings:
 
         Trials of a search are read at their edges only.
         """
-        newest: dict[tuple[str, Labels], tuple[float, float]] = {}
+        newest: dict[Series, Sample] = {}
         for sample in samples:
             if sample.metric in self.METRICS and sample.value is not None:
-                key = sample.metric, tuple(sorted(sample.labels.items()))
-                newest[key] = sample.time, sample.value
+                newest[sample.metric, *sample.labels.values()] = sample
         found = self._of(newest)
         self._before.update(newest)
         self._last = found
         return found
 
-    def _of(self, newest: Mapping[tuple[str, Labels], tuple[float, float]]) -> Second:
+    def _of(self, newest: Mapping[Series, Sample]) -> Second:
         found, rates, busy = Second(), dict[str, float](), 0.0
-        read = {metric for metric, _ in newest}
+        read = {series[0] for series in newest}
         if "cpu.exact_time" not in read:
             found.cores = self._last.cores
         if "slab.bytes" not in read:
             found.slab = self._last.slab
         if "engine.latency" not in read:
             found.latency_us = self._last.latency_us
-        for (metric, pairs), (at, value) in newest.items():
-            labels = dict(pairs)
+        for series, sample in newest.items():
+            metric, labels, value = sample.metric, sample.labels, sample.value or 0.0
             if metric == "slab.bytes":
                 found.slab[labels["cache"]] = value
                 continue
@@ -77,10 +76,11 @@ class Readings:
                     name = labels["percentile"]
                     found.latency_us[name] = max(value * 1e6, found.latency_us.get(name, 0.0))
                 continue
-            earlier = self._before.get((metric, pairs))
-            if earlier is None or at <= earlier[0] or value < earlier[1]:
+            earlier = self._before.get(series)
+            grown = value - (earlier.value or 0.0) if earlier else -1.0
+            if earlier is None or sample.time <= earlier.time or grown < 0:
                 continue  # the first reading, or a counter that began anew
-            rate = (value - earlier[1]) / (at - earlier[0])
+            rate = grown / (sample.time - earlier.time)
             if metric == "cpu.exact_time":
                 found.cores.setdefault(labels["cpu"], {})[labels["kind"]] = rate
                 if labels["cpu"] in self._server and not labels["kind"].startswith("idle"):

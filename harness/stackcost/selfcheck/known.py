@@ -1,19 +1,21 @@
 """Runs the whole self-check on this machine."""
 
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
 from stackcost.campaign.record import new_campaign
-from stackcost.campaign.turn import PlannedTrials, Turn
+from stackcost.campaign.turn import PlannedTrials, Result, Turn
 from stackcost.collect.cpu_account import Detail
 from stackcost.selfcheck.bed import KnownSockets, selfcheck_experiment
 from stackcost.selfcheck.calibration_server import CalibrationServer
 from stackcost.selfcheck.known_cost import known_cost_steps
 from stackcost.selfcheck.known_handshake import known_handshake_steps
 from stackcost.selfcheck.known_memory import known_memory_steps
+from stackcost.selfcheck.live_cost import live_steps
 from stackcost.selfcheck.row import Row
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 
@@ -26,7 +28,6 @@ def check_known(rounds: int = 1, quick: bool = False) -> list[Row]:
     deleted.
     KeyboardInterrupt if the user ended it.
     """
-    experiment = selfcheck_experiment(sustain_s=1 if quick else 2)
 
     def steps(session: ProfileSession) -> PlannedTrials[list[Row]]:
         server = session.local_server.server
@@ -35,6 +36,20 @@ def check_known(rounds: int = 1, quick: bool = False) -> list[Row]:
         costs += yield from known_handshake_steps(session, server, rounds)
         return costs + (yield from known_memory_steps(session, server, rounds))
 
+    return _rows(steps, 1 if quick else 2, Detail.SYSTEM_CALLS)
+
+
+def check_live(rounds: int, sustain_s: float = 4) -> tuple[Row, list[Row]]:
+    """What the live page takes, and figures with and without it: `live_steps`, in one session."""
+    steps = partial(live_steps, rounds=rounds)
+    return _rows(steps, sustain_s, Detail.SOFTIRQS)
+
+
+def _rows(
+    steps: Callable[[ProfileSession], PlannedTrials[Result]], sustain_s: float, detail: Detail
+) -> Result:
+    """The result of these steps on the server of known cost, in a run that is deleted."""
+    experiment = selfcheck_experiment(sustain_s=sustain_s)
     turn = Turn(
         system=CalibrationServer.name,
         kind=KnownSockets,
@@ -42,7 +57,7 @@ def check_known(rounds: int = 1, quick: bool = False) -> list[Row]:
         where="selfcheck",
         logs="selfcheck",
         steps=steps,
-        open=partial(open_profile_session, detail=Detail.SYSTEM_CALLS),
+        open=partial(open_profile_session, detail=detail),
     )
     plan = experiment.model_dump(mode="json")
     with (

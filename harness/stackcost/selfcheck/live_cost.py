@@ -1,0 +1,126 @@
+"""What `--live` takes of the load's core, and the figures of trials with it and without it.
+
+They take turns, with it and without it first in turn. With it means with a page that is open, and
+a scrape of the metrics each second.
+"""
+
+import http.client
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import NamedTuple
+
+from hdrh.histogram import HdrHistogram
+
+from stackcost.analysis import cpu
+from stackcost.analysis.core_time import sum_of
+from stackcost.analysis.readings import Readings
+from stackcost.campaign.observers import observed_by
+from stackcost.campaign.turn import PlannedTrial, PlannedTrials, Purpose
+from stackcost.contracts.latency import percentile_us
+from stackcost.contracts.load import ConstantLoad
+from stackcost.contracts.trial import Trial
+from stackcost.live.server import LOOPBACK, serving
+from stackcost.live.watch import Watch
+from stackcost.loads.constant import offer_load, prepare_load
+from stackcost.selfcheck.row import Row, row
+from stackcost.session.profile_session import ProfileSession
+
+LIVE_TOLERANCE = 0.003
+
+
+class Seen(NamedTuple):
+    """Of a trial: share of a core that the page's thread took, us of CPU and of completion time."""
+
+    share: float
+    cost: float
+    median: float
+
+
+def live_steps(session: ProfileSession, rounds: int) -> PlannedTrials[tuple[Row, list[Row]]]:
+    """The row of the page's own time, and rows of figures without it (known) and with it."""
+    watch, pairs = Watch(), list[dict[bool, Seen]]()
+    prepare_load(session)
+    watch.opened(session)
+    for number in range(rounds):
+        pair = dict[bool, Seen]()
+        for shown in (True, False) if number % 2 else (False, True):
+            pair[shown] = yield from _made(session, watch if shown else None)
+        pairs.append(pair)
+    without, with_page = [pair[False] for pair in pairs], [pair[True] for pair in pairs]
+    thread = row(
+        "a second of the load's core, with the time of the live page's thread",
+        "ms",
+        [1000.0] * rounds,
+        [1000 * (1 + each.share) for each in with_page],
+    )
+    return thread, [
+        row(
+            "with the live page (known: without): CPU time of the server's core per connection",
+            "us",
+            [each.cost for each in without],
+            [each.cost for each in with_page],
+        ),
+        row(
+            "with the live page (known: without): median of the completion times",
+            "us",
+            [each.median for each in without],
+            [each.median for each in with_page],
+        ),
+    ]
+
+
+def _made(session: ProfileSession, watch: Watch | None) -> PlannedTrials[Seen]:
+    part, cores = session.experiment.load, session.experiment.cores.server
+    load, shares = ConstantLoad(offered_cps=part.offered_cps[0]), list[float]()
+
+    def make(trial: Trial) -> None:
+        with _read_by_page(watch) if watch else nullcontext():
+            began, before = time.monotonic(), _page_seconds()
+            offer_load(session, trial, part)
+            shares.append((_page_seconds() - before) / (time.monotonic() - began))
+
+    with observed_by(watch) if watch else nullcontext():
+        (trial,) = yield PlannedTrial(
+            trial=Trial(session.local_server.server.name, 0, 1, load, session.response_bytes),
+            make=make,
+            words="with the live page" if watch else "without the live page",
+            purpose=Purpose(),
+        )
+    cost = sum_of(cpu.server_cost(Readings(trial), cores).values())
+    (kinds,) = (trial.traffic.latency or {}).values()
+    median = percentile_us(HdrHistogram.decode(kinds["completion"]), 50)
+    assert cost is not None and median is not None, "a figure was not read"
+    return Seen(shares[0], cost, median)
+
+
+@contextmanager
+def _read_by_page(watch: Watch) -> Iterator[None]:
+    """Serve it, and read its events and metrics as they come, until it ends."""
+    with serving(watch, 0) as address:
+        reader = threading.Thread(target=_read, args=[int(address.rstrip("/").split(":")[-1])])
+        reader.start()
+        yield
+    reader.join()
+
+
+def _read(port: int) -> None:
+    page, scraper = (http.client.HTTPConnection(LOOPBACK, port, timeout=5) for _ in range(2))
+    page.request("GET", "/events")
+    for line in page.getresponse():
+        if line.startswith(b"data: "):
+            scraper.request("GET", "/metrics")
+            scraper.getresponse().read()
+    scraper.close()
+    page.close()
+
+
+def _page_seconds() -> float:
+    """Seconds that the page's thread has run (fs/proc/base.c, proc_pid_schedstat); 0 without."""
+    threads = [each.native_id for each in threading.enumerate() if each.name == "live"]
+    return sum(
+        int(Path(f"/proc/self/task/{number}/schedstat").read_text().split()[0]) / 1e9
+        for number in threads
+    )
