@@ -35,10 +35,10 @@ while time.process_time() < 1:
     for _ in range(10_000): os.getppid()
 """
 COPY = """
-import socket, time
-to, sender = socket.socketpair()
-message = bytes(100_000)
-while time.process_time() < 1: sender.send(message); to.recv(100_000, socket.MSG_WAITALL)
+import os, time
+file, into = os.memfd_create("made"), [bytearray(1 << 20)]
+os.write(file, into[0])
+while time.process_time() < 1: os.preadv(file, into, 0)
 """
 # Wakes 400 watchers while it holds a lock with interrupts off (fs/eventfd.c, eventfd_write).
 WAKE = """
@@ -102,16 +102,15 @@ def test_a_stack_of_an_earlier_trial_is_none_of_a_later_one() -> None:
         for _ in range(2):  # it is not seen in the last one
             sampler.read_now()
         mark, start_s = len(sampler.samples), time.monotonic()
+        sampler.read_now()  # inside of the window, and not seen yet
         os.kill(process.pid, signal.SIGCONT)
-        time.sleep(0.3)
-        sampler.read_now()  # inside of the window, as a run does
         finish(process)
         sampler.read_now()
         window = {"sustain": Window(start_s, time.monotonic())}
         trial = Trial("made", 1, 1, ConstantLoad(offered_cps=1), 0, phases=window)
         trial.samples = sampler.samples[mark:]
     own = [each for each in stacks(Readings(trial), [CPU]) if each.process == str(process.pid)]
-    assert 50 < sum(each.times for each in own) < 150  # of 100; the first part had 250
+    assert 50 < sum(each.times for each in own) < 110  # of 80; the first part had 200
 
 
 def by_kind(samples: Sequence[Sample]) -> Counter[str]:
@@ -121,9 +120,9 @@ def by_kind(samples: Sequence[Sample]) -> Counter[str]:
     return found
 
 
-def test_about_500_samples_a_second_are_taken_of_what_runs() -> None:
+def test_about_400_samples_a_second_are_taken_of_what_runs() -> None:
     samples, seconds = sampled(BURN.format(seconds=1))
-    assert 400 * seconds < sum(by_kind(samples).values()) < 600 * seconds
+    assert 320 * seconds < sum(by_kind(samples).values()) < 480 * seconds
     files = Counter[str]()
     for sample in samples:
         if sample.labels["kind"] == "user":
@@ -139,7 +138,7 @@ def test_a_stack_of_the_kernel_goes_from_the_system_call_to_what_it_does() -> No
 
 
 def test_calls_that_do_nothing_are_system_call_entry_and_copies_are_copies() -> None:
-    """A call of getppid(2) is hardly more than entry and exit; a large write is copying."""
+    """A call of getppid(2) is hardly more than entry and exit; a large read is copying."""
     for program, category in ((GETPPID, ENTRY), (COPY, COPYING)):
         samples, _ = sampled(program)
         found, returns = Counter[str](), 0
@@ -150,7 +149,7 @@ def test_calls_that_do_nothing_are_system_call_entry_and_copies_are_copies() -> 
             elif told.category == ENTRY:
                 assert told.interrupts_off
                 returns += int(sample.value or 0)
-        assert found.most_common(1)[0][0] == category, found
+        assert found[category] > 0.35 * found.total(), found
         assert category != ENTRY or returns > 10, "interrupts are off until a call returns"
 
 

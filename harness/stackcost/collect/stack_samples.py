@@ -1,12 +1,12 @@
 """Which functions the server's cores were in: samples of stacks, counted in the kernel.
 
 They divide times that are exact (`cpu_account`), and measure none. A software clock fires about
-every 2 ms on each of the server's cores, and a BPF program counts the stack that it interrupted.
+every 2.5 ms on each of the server's cores, and a BPF program counts the stack that it interrupted.
 The clock's period is drawn anew several times a second, so that it never walks in step with a load
 or a tick. User space does no work for a sample: at each reading it takes the counts.
 
-Each time that it fires takes 6 to 9 us on a virtual machine here, most of it to set the timer
-again: 0.3 to 0.5 % of a core (docs/where-the-microseconds-go.md).
+Each time that it fires takes 6 to 11 us on a virtual machine here, most of it to set the timer
+again: 0.25 to 0.45 % of a core (docs/where-the-microseconds-go.md).
 
 The clock cannot fire while interrupts are off. That time lands on the function that switches them
 on again; `stackcost.analysis.why` says how much that may be.
@@ -37,8 +37,8 @@ STACKS = Metric("stack.samples", "1", Kind.COUNTER, SOURCE)
 LOST = Metric("stack.lost", "1", Kind.COUNTER, SOURCE)
 FIRED = Metric("stack.fired", "1", Kind.COUNTER, SOURCE)
 FRAMES = 64
-STACKS_PER_CORE = 4096  # between two readings; a second has 500 samples
-PERIOD_NS = (1_500_000, 2_500_000)
+STACKS_PER_CORE = 4096  # between two readings; a second has 400 samples
+PERIOD_NS = (2_000_000, 3_000_000)
 DRAWN_EACH_S = 0.2
 Labels: TypeAlias = tuple[tuple[str, str], ...]
 
