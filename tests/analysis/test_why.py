@@ -18,6 +18,7 @@ from tests.analysis.trials import END, START, counter, load_trial
 
 CALL = "entry_SYSCALL_64_after_hwframe;do_syscall_64"
 SENDS = f"{CALL};__x64_sys_sendto;__sys_sendto;tcp_sendmsg;tcp_sendmsg_locked"
+BOOKS = "bpf_trace_run2;bpf_prog_1_enter_syscall"
 ENTRY, ALLOCATION = "system-call entry and exit", "skb and page allocation"
 RECEIVES = "ret_from_fork_asm;kthread;napi_threaded_poll;do_softirq;handle_softirqs;net_rx_action"
 
@@ -177,6 +178,7 @@ def test_interrupts_are_told_by_their_vectors_and_the_clocks_own_are_the_measure
         (f"{SENDS};a_function_of_a_later_kernel", "TCP"),
         (f"{CALL};a_function_of_a_later_kernel", UNMATCHED),
         (CALL, "system-call entry and exit"),
+        (f"{CALL};{BOOKS};ktime_get_mono_fast_ns;read_tsc", "the measurement itself"),
         (f"{RECEIVES};process_backlog;veth_xmit;__napi_schedule", "scheduling and waking"),
         (f"{RECEIVES};ip_rcv;nf_hook_slow;nft_do_chain", "netfilter and connection tracking"),
         (f"{SENDS};tcp_gso_segment;skb_segment", "segmentation and coalescing (GSO, GRO)"),

@@ -37,6 +37,7 @@ CALLS = 200
 UNIT = "us per connection"
 OWN = "user space, calibration_server"
 ENTRY = "system-call entry and exit"
+RCU = "RCU"
 NETFILTER = "netfilter and connection tracking"
 BURNT, WALKED = attrgetter("burnt"), attrgetter("walks")
 
@@ -151,12 +152,12 @@ def _rules(walks: int) -> Addition:
 CALLED = Addition(
     f"{CALLS} calls of getppid",
     # Each is traced here, to tell user from system time: what that takes is in both values, as is
-    # the loop around them.
+    # the loop around them. The call itself asks who its parent is under RCU's lock.
     (
         Answer(
-            f"{CALLS} calls of getppid: {ENTRY}, {MEASURING}, user space",
+            f"{CALLS} calls of getppid: {ENTRY}, {MEASURING}, {RCU}, user space",
             BURNT,
-            (ENTRY, MEASURING, OWN, "user space, libc.so.6"),
+            (ENTRY, MEASURING, RCU, OWN, "user space, libc.so.6"),
         ),
     ),
     calls=CALLS,
