@@ -6,7 +6,6 @@
 #include <array>
 #include <utility>
 
-#include "base/byte_order.h"
 #include "flow/latency.h"
 #include "flow/ranges.h"
 
@@ -285,111 +284,6 @@ void Endpoint::take(Turn& turn, std::span<const uint8_t> bytes) {
   read(turn);
 }
 
-void Endpoint::read(Turn& turn) {
-  turn.session.protection.suite == Suite::none ? read_by_library(turn) : read_records(turn);
-}
-
-void Endpoint::read_by_library(Turn& turn) {
-  Session& session = turn.session;
-  ERR_clear_error();
-  for (;;) {
-    size_t length = 0;
-    const int outcome =
-        SSL_read_ex(session.ssl, shared_.plaintext.data(), shared_.plaintext.size(), &length);
-    if (outcome != 1) {
-      const int error = SSL_get_error(session.ssl, outcome);
-      if (error == SSL_ERROR_ZERO_RETURN) {
-        session.notified = true;
-        SSL_free_buffers(session.ssl);
-      } else if (error != SSL_ERROR_WANT_READ) {
-        fail(turn);
-      }
-      return;
-    }
-    take_payload(turn, {shared_.plaintext.data(), length});
-  }
-}
-
-void Endpoint::take_payload(Turn& turn, std::span<const uint8_t> payload) {
-  Session& session = turn.session;
-  ++counts_.received_records;
-  counts_.received_bytes += payload.size();
-  if (turn.reader != nullptr) turn.reader->read(turn.flow, session.received, payload);
-  session.received += payload.size();
-  turn.payload += payload.size();
-}
-
-/// Takes records as they are whole: from where they arrived, if they did in one segment. What is of
-/// the next one is kept.
-void Endpoint::read_records(Turn& turn) {
-  Session& session = turn.session;
-  std::span<const uint8_t>& input = shared_.input;
-  std::vector<uint8_t>& begun = session.unread;
-  while (!input.empty() && !session.over && !session.notified) {
-    const std::span<const uint8_t> known = begun.empty() ? input : begun;
-    size_t wanted = Records::kHeader;
-    if (known.size() >= wanted) {
-      const size_t coded = load_be<uint16_t>(known.data() + 3);
-      if (coded > Records::kLongestCoded) return refuse(turn, SSL_AD_RECORD_OVERFLOW);
-      wanted += coded;
-    }
-    if (begun.empty() && wanted > Records::kHeader && input.size() >= wanted) {
-      take_record(turn, input.first(wanted));
-      input = input.subspan(wanted);
-      continue;
-    }
-    const auto more = input.first(std::min(wanted - begun.size(), input.size()));
-    if (wanted > Records::kHeader) begun.reserve(wanted);
-    begun.insert(begun.end(), more.begin(), more.end());
-    input = input.subspan(more.size());
-    shared_.held_bytes += more.size();
-    if (wanted == Records::kHeader || begun.size() < wanted) continue;
-    take_record(turn, begun);
-    give_back_unread(session);
-  }
-  input = {};
-}
-
-void Endpoint::take_record(Turn& turn, std::span<const uint8_t> record) {
-  Session& session = turn.session;
-  const Records::Opened opened = shared_.records.open(session.protection, record);
-  if (opened.alert != SSL_AD_CLOSE_NOTIFY) return refuse(turn, opened.alert);
-  if (opened.type == Records::kApplication) return take_payload(turn, opened.content);
-  if (opened.type == Records::kAlert) return take_alert(turn, opened.content);
-  if (opened.type != Records::kHandshake) return refuse(turn, SSL_AD_UNEXPECTED_MESSAGE);
-  const uint8_t alert = shared_.records.take_messages(session.protection, side_, opened.content,
-                                                      session.finished ? nullptr : &shared_.output);
-  if (alert != SSL_AD_CLOSE_NOTIFY) refuse(turn, alert);
-}
-
-/// RFC 8446 section 6: all but two are errors, whatever they say of their level.
-void Endpoint::take_alert(Turn& turn, std::span<const uint8_t> content) {
-  constexpr size_t kLength = 2;
-  if (content.size() != kLength) return refuse(turn, SSL_AD_DECODE_ERROR);
-  const uint8_t alert = content[1];
-  if (alert == SSL_AD_CLOSE_NOTIFY) {
-    turn.session.notified = true;
-    return;
-  }
-  ++counts_.alerts_received[alert];
-  if (alert != SSL_AD_USER_CANCELLED) fail(turn);
-}
-
-/// Ends the connection with an alert, which no other may follow.
-void Endpoint::refuse(Turn& turn, uint8_t alert) {
-  if (!turn.session.finished) {
-    send_alert(turn.session, alert);
-    ++counts_.alerts_sent[alert];
-  }
-  fail(turn);
-}
-
-void Endpoint::send_alert(Session& session, uint8_t alert) {
-  const uint8_t level = alert == SSL_AD_CLOSE_NOTIFY ? SSL3_AL_WARNING : SSL3_AL_FATAL;
-  shared_.records.seal(session.protection, Records::kAlert, std::array{level, alert},
-                       shared_.output);
-}
-
 /// The connection ends, once the library's alert has been sent. The program does nothing more.
 void Endpoint::fail(Turn& turn) {
   ++counts_.failed;
@@ -446,19 +340,6 @@ void Endpoint::encrypt(Context& context, Flow& flow, Session& session) {
   }
   send_output(context, flow, session);
   if (session.closing && session.pending.empty()) finish(context, flow, session);
-}
-
-/// `payload`: for one record.
-void Endpoint::write(Session& session, std::span<const uint8_t> payload) {
-  if (session.protection.suite != Suite::none) {
-    shared_.records.seal(session.protection, Records::kApplication, payload, shared_.output);
-  } else {
-    size_t written = 0;
-    ERR_clear_error();
-    if (SSL_write_ex(session.ssl, payload.data(), payload.size(), &written) != 1) return;
-  }
-  ++counts_.sent_records;
-  counts_.sent_bytes += payload.size();
 }
 
 void Endpoint::finish(Context& context, Flow& flow, Session& session) {

@@ -40,7 +40,6 @@ inline void fuzz_tls(Side peer_side, const uint8_t* data, size_t size) {
     use_known_randomness();
     return tls::make_identity(tls::CertificateKind::p256, "stackcost.test");
   }();
-  random_count() = 0;
   Script script(data, std::min<size_t>(size, 2048));
   const uint8_t kind = script.next();
   const auto options = std::make_shared<tls::Options>();
@@ -55,14 +54,19 @@ inline void fuzz_tls(Side peer_side, const uint8_t* data, size_t size) {
   settings.max_flows = 32;
   settings.wire_bytes = size_t{256} << 10;
   const bool client = peer_side == Side::client;
-  const TlsPeer::Context context(SSL_CTX_new(client ? TLS_client_method() : TLS_server_method()));
-  if (client) {
-    SSL_CTX_set_session_cache_mode(context.get(),
-                                   SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
-  } else {
-    SSL_CTX_use_certificate(context.get(), identity->certificate());
-    SSL_CTX_use_PrivateKey(context.get(), identity->key());
-  }
+  // Made once: it takes longer than a handshake.
+  static const TlsPeer::Context context = [client] {
+    TlsPeer::Context made(SSL_CTX_new(client ? TLS_client_method() : TLS_server_method()));
+    SSL_CTX_set_session_cache_mode(
+        made.get(),
+        client ? SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL : SSL_SESS_CACHE_OFF);
+    if (!client) {
+      SSL_CTX_use_certificate(made.get(), identity->certificate());
+      SSL_CTX_use_PrivateKey(made.get(), identity->key());
+    }
+    return made;
+  }();
+  random_count() = 0;
   {
     Network network(settings, profile({.response = 3000, .limit = 2}), run);
     TlsPeer peer(network, peer_side, context.get());
