@@ -59,7 +59,7 @@ def test_commands_that_they_name_exist_with_their_options() -> None:
             used = re.findall(r"(?<!\S)--[a-z-]+", re.split(r" {2}|#", rest.strip())[0])
             if name not in commands or not known.issuperset(used):
                 faults.append(f"{page.name}: stackcost {name}{rest}")
-        for script in re.findall(r"\bscript/[a-z-]+", text):
+        for script in re.findall(r"\bscript/[a-z0-9-]+", text):
             if not (REPOSITORY / script).is_file():
                 faults.append(f"{page.name}: {script}")
     assert not faults

@@ -2,13 +2,16 @@
 // A received frame, parsed and checked down to the transport header, once: all that follows reads
 // this and never the headers' layout.
 
+#ifdef __SSE4_1__
 #include <smmintrin.h>
+#endif
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "base/byte_order.h"
 #include "net/address.h"
 #include "net/ethernet.h"
 #include "net/frame.h"
@@ -139,11 +142,19 @@ struct alignas(16) FrameForm {
   uint8_t value[16];
   uint8_t bits[16];
 
-  /// In one comparison.
+  /// In one comparison on x86.
   bool is_of(const uint8_t* bytes) const {
+#ifdef __SSE4_1__
     const __m128i differs = _mm_xor_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes)),
                                           _mm_load_si128(reinterpret_cast<const __m128i*>(value)));
     return _mm_testz_si128(differs, _mm_load_si128(reinterpret_cast<const __m128i*>(bits))) != 0;
+#else
+    const auto differs = [&](size_t at) {
+      return (load_be<uint64_t>(bytes + at) ^ load_be<uint64_t>(value + at)) &
+             load_be<uint64_t>(bits + at);
+    };
+    return (differs(0) | differs(8)) == 0;
+#endif
   }
 };
 /// From the EtherType on: IPv4 without options and without a mark of ECN, no fragment, TCP.
