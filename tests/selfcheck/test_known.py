@@ -14,7 +14,7 @@ pytestmark = pytest.mark.bed
 TOLERANCES = {
     "burn of 100 us in user space: user time on the server's core": 0.2,
     "burn of 100 us in user space: user space, calibration_server": 0.2,
-    "200 calls of getppid: system-call entry and exit, the measurement itself, RCU, user space": 0.3,
+    "200 calls of getppid: system-call entry and exit, the measurement itself, user space": 0.3,
     "8,000 nftables rules: softirq time on the server's core": 0.3,
     "8,000 nftables rules: netfilter and connection tracking": 0.3,
     "burn of 1,000 us in each TLS handshake: user time on the server's core": 0.2,

@@ -37,7 +37,6 @@ CALLS = 200
 UNIT = "us per connection"
 OWN = "user space, calibration_server"
 ENTRY = "system-call entry and exit"
-RCU = "RCU"
 NETFILTER = "netfilter and connection tracking"
 BURNT, WALKED = attrgetter("burnt"), attrgetter("walks")
 
@@ -155,9 +154,9 @@ CALLED = Addition(
     # the loop around them. The call itself asks who its parent is under RCU's lock.
     (
         Answer(
-            f"{CALLS} calls of getppid: {ENTRY}, {MEASURING}, {RCU}, user space",
+            f"{CALLS} calls of getppid: {ENTRY}, {MEASURING}, user space",
             BURNT,
-            (ENTRY, MEASURING, RCU, OWN, "user space, libc.so.6"),
+            (ENTRY, MEASURING, "RCU", OWN, "user space, libc.so.6"),
         ),
     ),
     calls=CALLS,
