@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.core_time import CoreTime, core_time
-from tools.engine import PROFILES, RPC_PORTS, Driven, driven
+from tools.engine import RPC_PORTS, Driven, driven, load
 from tools.failures import accept_queue_overflows, told
 from tools.figures import Figure, Measured, number, report, say
 from tools.machine import cpus
@@ -68,6 +68,15 @@ DATA_THREAD = "data-"
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What the engine asks nginx for. `tls`: parameters of stackcost_set_tls; None: no TLS."""
+
+    tunables: dict[str, Any]
+    profile: str = "http_program.py"
+    tls: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Spent:
     """Seconds of the load's core for a request of the engine's, and what else was seen."""
 
@@ -90,11 +99,11 @@ def run(trials: int) -> dict[str, Any]:
         raise StackcostError("one CPU only", "give the benchmark a CPU for each side")
     for program in CLIENTS:
         find_program(program)
-    load, server = cpus()[0], cpus()[1]
+    load_cpu, server_cpu = cpus()[0], cpus()[1]
     measured = {figure.name: Measured(figure) for figure in figures()}
     with (
         tempfile.TemporaryDirectory(prefix="stackcost-") as folder,
-        LocalTestbed([load], [server]) as bed,
+        LocalTestbed([load_cpu], [server_cpu]) as bed,
     ):
         network.moderate_server_receive()
         program = ProgramSettings(backlog=ACCEPT_QUEUE)
@@ -155,11 +164,11 @@ def figures() -> list[Figure]:
 
 def one_trial(bed: LocalTestbed, nginx: NginxKernel) -> dict[str, float | str]:
     """Every figure once, by its name; of an engine whose flows failed what failed, and why."""
-    (wrk, wrk_rate), (ab, _) = (of_kernel_client(bed, nginx, name) for name in CLIENTS)
-    engines = {
-        name: of_engine(bed, nginx, interface, OFFERED * wrk_rate)
-        for name, interface in ENGINES.items()
-    }
+    (wrk, wrk_rate), (ab, _) = (
+        of_kernel_client(bed, nginx, command) for command in CLIENTS.values()
+    )
+    asked = Asked({"response_bytes": nginx.response_length(), "cps": OFFERED * wrk_rate})
+    engines = {name: of_engine(bed, nginx, interface, asked) for name, interface in ENGINES.items()}
     engine = engines["engine"]
     of_packet_socket = {
         "engine's loop": 1e6 * engine.busy,
@@ -186,11 +195,11 @@ def words(seen: Mapping[str, float | str]) -> str:
     )
 
 
-def of_engine(bed: LocalTestbed, nginx: NginxKernel, interface: str, cps: float) -> Spent:
+def of_engine(bed: LocalTestbed, nginx: NginxKernel, interface: str, asked: Asked) -> Spent:
     """What a request costs the load's core when the engine asks."""
     with (
         accept_queue_overflows(bed.server_namespace) as overflows,
-        engine_in(bed, nginx, interface, cps) as engine,
+        engine_in(bed, interface, asked) as engine,
     ):
         with core_time(bed.cpus.load[0]) as spent:
             before = busy_seconds(engine)
@@ -210,12 +219,15 @@ def of_engine(bed: LocalTestbed, nginx: NginxKernel, interface: str, cps: float)
     )
 
 
-def of_kernel_client(bed: LocalTestbed, nginx: NginxKernel, name: str) -> tuple[float, float]:
+def of_kernel_client(
+    bed: LocalTestbed, nginx: NginxKernel, command: list[str]
+) -> tuple[float, float]:
     """Seconds of the load's core for a request, and requests per second, of wrk or ab."""
+    name = command[0]
     with kernel_client():
         client = bed.run(
             bed.load_namespace,
-            CLIENTS[name],
+            command,
             bed.cpus.load,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -238,17 +250,14 @@ def receiving(spent: CoreTime) -> float:
 
 
 @contextmanager
-def engine_in(
-    bed: LocalTestbed, nginx: NginxKernel, interface: str, cps: float
-) -> Iterator[Driven]:
+def engine_in(bed: LocalTestbed, interface: str, asked: Asked) -> Iterator[Driven]:
     """An engine under way on the load's end."""
     link = Port(interface, LOAD_ADDRESS, SERVER_ADDRESS)
     config = TrexConfig("bench", (link, Port("dummy")), bed.cpus.load, *RPC_PORTS)
     with driven(config, spawner(bed.load_namespace, bed.cpus.load)) as engine:
         bed.leave_clients_to_generator()
         bed.steer()
-        tunables = {"response_bytes": nginx.response_length(), "cps": cps}
-        engine.client.load_profile(PROFILES / "http_program.py", tunables)
+        load(engine, asked.profile, asked.tunables, asked.tls)
         engine.client.start(1, duration=float(SECONDS))
         time.sleep(WARM_UP_S)
         yield engine

@@ -101,9 +101,13 @@ def saturate(engine: Driven, tunables: dict[str, Any], what: str) -> Rates:
     return rates_at(engine, OVERLOAD_CPS, what)
 
 
-def load(engine: Driven, profile: str, tunables: dict[str, Any]) -> None:
-    """Load a profile of the suite."""
+def load(
+    engine: Driven, profile: str, tunables: dict[str, Any], tls: dict[str, Any] | None = None
+) -> None:
+    """Load a profile of the suite. `tls`: parameters of stackcost_set_tls; None: no TLS."""
     engine.client.load_profile(PROFILES / profile, tunables)
+    if tls is not None:
+        engine.client.call("stackcost_set_tls", {"profile_id": "_", **tls})
 
 
 def rates_at(engine: Driven, cps: float, what: str) -> Rates:
