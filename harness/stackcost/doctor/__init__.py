@@ -19,6 +19,7 @@ def checks() -> list[HostCheck]:
         kernel.check_version(),
         kernel.check_namespaces(),
         kernel.check_af_xdp(),
+        kernel.check_io_uring(),
         kernel.check_steering(config),
         machine.check_cores(),
         machine.check_isolation(),

@@ -9,6 +9,7 @@ from pathlib import Path
 from stackcost.collect.cpu_account import CpuAccount
 from stackcost.contracts.errors import StackcostError
 from stackcost.doctor.check import HostCheck, State
+from stackcost.host import io_uring
 
 AF_XDP = 44  # include/linux/socket.h; Python has no name for it
 ROOT = "run it as root: sudo stackcost doctor"
@@ -83,6 +84,15 @@ def check_af_xdp() -> HostCheck:
             "use a kernel with CONFIG_XDP_SOCKETS=y, such as Debian's",
         )
     return HostCheck("AF_XDP", State.OK, "a socket can be opened")
+
+
+def check_io_uring() -> HostCheck:
+    """Make a ring, and close it."""
+    reason, _, command = io_uring.refused().partition("; ")
+    if not reason:
+        return HostCheck("io_uring", State.OK, "a ring can be made")
+    meaning = "servers small-uring are not measured; all others are"
+    return HostCheck("io_uring", State.MISSING, reason, meaning, command)
 
 
 def check_steering(config: dict[str, str]) -> HostCheck:
