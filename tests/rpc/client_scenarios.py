@@ -48,6 +48,7 @@ def http(
     padding: str = "",
     limit: int | None = None,
     linger_us: int = 0,
+    clients: tuple[str, str] = ("16.0.0.1", "16.0.0.200"),
 ) -> Any:
     """A request and a response for each of `groups` template groups, on successive ports.
 
@@ -65,7 +66,7 @@ def http(
         response.send(padding)
     addresses = ASTFIPGen(
         glob=ASTFIPGenGlobal(ip_offset="1.0.0.0"),
-        dist_client=ASTFIPGenDist(ip_range=["16.0.0.1", "16.0.0.200"]),
+        dist_client=ASTFIPGenDist(ip_range=[*clients]),
         dist_server=ASTFIPGenDist(ip_range=["48.0.0.1", "48.0.0.10"]),
     )
     templates = [
@@ -326,7 +327,6 @@ def ports_and_server() -> None:
     assert utilization["cpu"][0]["ports"] == [0, 1]
     ((free, total),) = utilization["mbuf_stats"]["cpu-socket-0"].values()
     assert 0 < free <= total
-    assert not c.is_tunnel_supported()["is_tunnel_supported"]
     distribution = c.get_traffic_distribution("16.0.0.0", "16.0.0.255", "1.0.0.0", False)
     assert distribution == {0: {0: {"start": "16.0.0.0", "end": "16.0.0.255"}}}
     assert c.get_global_cfg() and c.ping_rpc_server()
@@ -337,14 +337,12 @@ def ports_and_server() -> None:
 
 
 def what_is_refused() -> None:
-    """Tunnels, stateless streams and namespaces: what the client makes of the server's words."""
+    """Stateless streams and namespaces: what the client makes of the server's words."""
     c = client()
     c.reset()
-    refused("Tunnel is not supported: ", c.activate_tunnel, tunnel_type=1, activate=True)
     c.set_service_mode(enabled=True)
     refused("Linux stack", c.set_namespace, port=0, method="get_nodes")
     c.set_service_mode(enabled=False)
-    refused("needs to be activated", c.update_tunnel_client_record, {}, 1)
     streams = c._transmit("add_stream", {"port_id": 0})
     assert "ASTF mode alone" in streams.err(), streams
     c.load_profile(http())

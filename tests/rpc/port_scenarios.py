@@ -3,6 +3,7 @@
 Run by tests.rpc.forked with the ports of RPC and events in sys.argv[2:]; fails by an exception.
 """
 
+import struct
 from ipaddress import IPv4Address
 from threading import Thread
 from typing import Any
@@ -11,6 +12,9 @@ from tests.rpc.client_scenarios import client, http, refused  # with TRex's own 
 
 # isort: split
 from scapy.all import IP, TCP, UDP, Dot1AD, Dot1Q, Ether, Raw
+from trex.astf.topo import ASTFTopology
+from trex.astf.trex_astf_client import Tunnel
+from trex.astf.tunnels_topo import TunnelsTopo
 
 
 def marked(port: int = 4053) -> Any:
@@ -224,4 +228,99 @@ def service_mode() -> None:
     c.set_service_mode(enabled=True)
     c.set_service_mode(enabled=False)
     c.stop()
+    c.disconnect()
+
+
+def vlan_by_profile() -> None:
+    """Two profiles at once, each in VLANs of its own by the topology, both ways."""
+    c = owner()
+    vlans = {1: 30, 2: [100, 40]}
+    topology = ASTFTopology()
+    for number, vlan in vlans.items():
+        topology.add_vif(f"0.{number}", f"02:00:00:00:01:0{number}")
+        topology.vifs[-1].vlan = vlan
+        clients = f"16.0.{number}.0", f"16.0.{number}.255"
+        topology.add_gw(f"0.{number}", *clients, c.get_port_attr(1)["src_mac"])
+        c.load_profile(
+            http(port=80 + number, clients=clients),
+            pid_input=str(number),
+        )
+    c.set_port_attr(promiscuous=True)
+    c.topo_load(topology)
+    c.topo_resolve()
+    both = c.start_capture(tx_ports=[1], rx_ports=[1], limit=200)["id"]
+    for number in vlans:
+        c.start(mult=1, duration=1, pid_input=str(number))
+    for number in vlans:
+        c.wait_on_traffic(timeout=20, profile_id=str(number))
+    frames = [Ether(record["binary"]) for record in fetched(c, both)]
+    seen = set()
+    for frame in (f for f in frames if TCP in f):
+        client_ip = frame[IP].src if frame[IP].src.startswith("16.") else frame[IP].dst
+        number = int(client_ip.split(".")[2])
+        seen.add((number, frame[IP].src == client_ip))
+        wanted = [0x8100] if number == 1 else [0x88A8, 0x8100]
+        assert types_of_tags(frame) == wanted, frame.summary()
+        assert frame.getlayer(len(wanted)).vlan == (30, 40)[number - 1]
+    assert seen == {(1, True), (1, False), (2, True), (2, False)}
+    c.stop_capture(both)
+    c.topo_clear()
+    c.set_port_attr(promiscuous=False)
+    for number in vlans:
+        traffic = c.get_traffic_stats(pid_input=str(number))["client"]
+        assert traffic["tcps_connects"] == traffic["tcps_connattempt"] > 0
+        c.clear_profile(pid_input=str(number))
+    c.disconnect()
+
+
+def gtpu() -> None:
+    """Clients in GTP-U tunnels, by a topology and by records; both ports are ends of tunnels."""
+    c = owner()
+    c.set_service_mode(enabled=False)
+    assert c.is_tunnel_supported() == {"is_tunnel_supported": True}
+    refused("needs to be activated", c.update_tunnel_client_record, {}, 1)
+    c.activate_tunnel(tunnel_type=1, activate=True, loopback=True)
+    topology = TunnelsTopo()
+    topology.add_tunnel_ctx(
+        "16.0.0.0", "16.0.0.255", 1000, 2, 5000, 4, 1, "1.1.1.11", "12.2.2.2", activate=True
+    )
+    topology.add_tunnel_latency(0, "16.0.0.0", "48.0.0.0")
+    c.tunnels_topo_load(topology)
+    c.tunnels_topo_show()
+    c.update_tunnel_client_record(
+        {int(IPv4Address("16.0.0.2")): Tunnel("3::1", "3::2", 0, 7, 6)}, 1
+    )
+    c.load_profile(http())
+    both = c.start_capture(tx_ports=[1], rx_ports=[1], limit=400, bpf_filter="not arp")["id"]
+    c.start(mult=5, duration=1, latency_pps=20)
+    refused("should be IDLE", c.activate_tunnel, activate=False)
+    c.wait_on_traffic(timeout=20)
+    flows, ways = 0, set()
+    for frame in (Ether(record["binary"]) for record in fetched(c, both)):
+        outer = frame[UDP]
+        assert outer.dport == 2152
+        header, packet = bytes(outer.payload)[:8], IP(bytes(outer.payload)[8:])
+        flags, kind, length, teid = struct.unpack("!BBHI", header)
+        assert (flags, kind, length) == (0x30, 255, len(packet))
+        sent = packet.src.startswith("16.")
+        client_number = int((packet.src if sent else packet.dst).split(".")[3])
+        ends = ("1.1.1.11", "12.2.2.2", 5000, 1000 + 2 * client_number)
+        if client_number == 2:
+            ends = ("3::1", "3::2", packet[TCP].sport if sent else 0, 7)
+        one, other, port, number = ends if sent else (ends[1], ends[0], *ends[2:])
+        assert (frame.payload.src, frame.payload.dst, teid) == (one, other, number)
+        assert outer.sport == (port or outer.sport)
+        flows += TCP in packet
+        ways.add((sent, client_number == 2, TCP in packet))
+    assert flows > 50
+    assert ways >= {(True, False, True), (False, False, True), (True, True, True)}
+    c.stop_capture(both)
+    traffic = c.get_stats()["traffic"]["client"]
+    assert traffic["tcps_connects"] == traffic["tcps_connattempt"] > 0
+    latency = c.get_stats()["latency"][0]["stats"]
+    assert latency["m_pkt_ok"] > 0, latency
+    drops = c._transmit("stackcost_get_drops").data()["cores"]
+    assert all(core["reasons"]["no_tunnel"] == 0 for core in drops)
+    c.tunnels_topo_clear()
+    c.activate_tunnel(tunnel_type=1, activate=False)
     c.disconnect()

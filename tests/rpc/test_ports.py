@@ -18,6 +18,8 @@ SCENARIOS = "port_scenarios"
         "traffic_looked_at",
         "service_mode",
         "clients_disabled",
+        "vlan_by_profile",
+        "gtpu",
     ],
 )
 def test_scenario(scenarios: Scenarios, engine: Generator, scenario: str) -> None:

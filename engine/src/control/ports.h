@@ -8,6 +8,7 @@
 
 #include "impairment/impairment.h"
 #include "net/responder.h"
+#include "net/tunnel_end.h"
 #include "stats/drops.h"
 #include "stats/path_mtu.h"
 
@@ -99,6 +100,13 @@ class Ports {
   virtual void impair(uint32_t port, Direction direction, const ImpairmentSettings& settings) = 0;
   /// Of every port both directions.
   virtual std::vector<PortImpairment> impairments() const = 0;
+  /// Gives the client ports tunnels, without any yet, or takes them away; with `loopback` the
+  /// server ports, too (TunnelEnd). Not while a profile runs: segments have to be short enough.
+  virtual void set_tunnels(bool active, bool loopback) = 0;
+  /// The tunnels of clients from now on.
+  virtual void update_tunnels(const std::shared_ptr<const Tunnels>& tunnels) = 0;
+  /// Why ports cannot have tunnels; empty: they can.
+  virtual std::string no_tunnels(bool loopback) const = 0;
   /// Of every data core both its ports.
   virtual std::vector<PortDrops> drops() const = 0;
   /// What the port's device lost by its own account: frames that it received (ierrors), and frames

@@ -14,21 +14,21 @@ size_t FrameSender::send(DataThread& thread, Side side, std::vector<Bytes> frame
   size_t sent = 0;
   thread.run([&](DataCore&, Nanoseconds) {
     PortQueue& queue = thread.queue(side);
-    TransmitQueue& transmit = queue.transmit();
-    transmit.flush();
+    queue.transmit().flush();
     const uint64_t refused = queue.counters().oerrors;
-    for (const Bytes& bytes : batch.frames) {
-      Frame* const frame = transmit.next();
-      if (frame == nullptr) break;
-      const size_t head = std::min(bytes.size(), kHeadRoom);
-      std::copy_n(bytes.data(), head, frame->head);
-      frame->head_length = static_cast<uint16_t>(head);
-      frame->payload = head == bytes.size() ? nullptr : bytes.data() + head;
-      frame->payload_length = static_cast<uint32_t>(bytes.size() - head);
-      transmit.commit();
-      ++sent;
-    }
-    transmit.flush();
+    thread.chain(side).send_as_it_is([&](TransmitQueue& transmit) {
+      for (const Bytes& bytes : batch.frames) {
+        Frame* const frame = transmit.next();
+        if (frame == nullptr) break;
+        const size_t head = std::min(bytes.size(), kHeadRoom);
+        std::copy_n(bytes.data(), head, frame->head);
+        frame->head_length = static_cast<uint16_t>(head);
+        frame->payload = head == bytes.size() ? nullptr : bytes.data() + head;
+        frame->payload_length = static_cast<uint32_t>(bytes.size() - head);
+        transmit.commit();
+        ++sent;
+      }
+    });
     batch.last = queue.counters().opackets;
     sent -= queue.counters().oerrors - refused;
   });

@@ -17,11 +17,30 @@ void Tap::send(std::span<Frame> frames) {
   device_->send(frames);
 }
 
+namespace {
+
+/// Sends those of `frames` that `pass` lets pass to `device`, in their order. A slot whose frame is
+/// not to be sent now keeps its buffer.
+template <typename Pass>
+void send_what_passes(std::span<Frame> frames, TransmitDevice& device, Pass pass) {
+  size_t first = 0;
+  const auto send_up_to = [&](size_t end) {
+    if (first != end) device.send(frames.subspan(first, end - first));
+    first = end + 1;
+  };
+  for (size_t i = 0; i < frames.size(); ++i)
+    if (!pass(frames[i])) send_up_to(i);
+  send_up_to(frames.size());
+}
+
+}  // namespace
+
 PortChain::PortChain(const Clock& clock, PortQueue& queue)
     : clock_(clock),
       queue_(queue),
       device_(queue.transmit().device()),
-      offloads_(queue.transmit().offloads()) {}
+      offloads_(queue.transmit().offloads()),
+      behind_tunnels_(&device_) {}
 
 std::unique_ptr<Tap> PortChain::set_tap(std::unique_ptr<Tap> tap) {
   std::unique_ptr<Tap> before = std::exchange(tap_, std::move(tap));
@@ -40,8 +59,15 @@ ImpairmentCounts PortChain::impairment_counts(Direction direction) const {
   return (*impairments_)[static_cast<size_t>(direction)].counts();
 }
 
+std::unique_ptr<TunnelEnd> PortChain::set_tunnels(std::unique_ptr<TunnelEnd> tunnels) {
+  std::unique_ptr<TunnelEnd> before = std::exchange(tunnels_, std::move(tunnels));
+  link();
+  return before;
+}
+
 // One loss is to take one frame and one checksum to tell of one damage, so a device does neither
-// cutting nor summing behind an impairment.
+// cutting nor summing behind an impairment. Before a tunnel it could not: it knows the outer
+// headers.
 void PortChain::link() {
   TransmitQueue& transmit = queue_.transmit();
   TransmitDevice* device = &device_;
@@ -55,14 +81,27 @@ void PortChain::link() {
     behind_impairment_ = device;
     device = this;
   }
+  behind_tunnels_ = device;
+  if (tunnels_ != nullptr) device = &entrance_;
   transmit.redirect(*device);
-  transmit.set_offloads(impairs_sent_ ? DeviceOffloads{} : offloads_);
-  in_use_ = tap_ != nullptr || impairs_sent_ || impairs_received_;
+  transmit.set_offloads(impairs_sent_ || tunnels_ != nullptr ? DeviceOffloads{} : offloads_);
+  in_use_ = tap_ != nullptr || tunnels_ != nullptr || impairs_sent_ || impairs_received_;
 }
 
 std::span<const Frame> PortChain::arrive(std::span<const Frame> frames) {
   if (tap_ != nullptr && !frames.empty()) tap_->received(frames);
-  if (!impairs_received_) return frames;
+  if (impairs_received_) frames = impaired(frames);
+  return tunnels_ == nullptr ? frames : out_of_tunnels(frames);
+}
+
+std::span<const Frame> PortChain::out_of_tunnels(std::span<const Frame> frames) {
+  unpacked_.clear();
+  for (Frame frame : frames)
+    if (tunnels_->pass_received(frame)) unpacked_.push_back(frame);
+  return unpacked_;
+}
+
+std::span<const Frame> PortChain::impaired(std::span<const Frame> frames) {
   Impairment& impairment = of(Direction::receive);
   const Nanoseconds now = clock_.now();
   arrived_.clear();
@@ -76,17 +115,15 @@ std::span<const Frame> PortChain::arrive(std::span<const Frame> frames) {
   return arrived_;
 }
 
-// A slot whose frame is not to be sent now keeps its buffer.
+void PortChain::Entrance::send(std::span<Frame> frames) {
+  send_what_passes(frames, *chain_.behind_tunnels_,
+                   [this](Frame& frame) { return chain_.tunnels_->pass_sent(frame); });
+}
+
 void PortChain::send(std::span<Frame> frames) {
   const Nanoseconds now = clock_.now();
-  size_t first = 0;
-  const auto send_up_to = [&](size_t end) {
-    if (first != end) behind_impairment_->send(frames.subspan(first, end - first));
-    first = end + 1;
-  };
-  for (size_t i = 0; i < frames.size(); ++i)
-    if (!of(Direction::transmit).pass(frames[i], now)) send_up_to(i);
-  send_up_to(frames.size());
+  send_what_passes(frames, *behind_impairment_,
+                   [&](Frame& frame) { return of(Direction::transmit).pass(frame, now); });
 }
 
 // Frames on a wire refer to the line's memory until they have been received.
@@ -97,7 +134,7 @@ void PortChain::send_due() {
   const Nanoseconds now = clock_.now();
   if (line.next_due() > now) return;
   TransmitQueue& transmit = queue_.transmit();
-  transmit.redirect(*behind_impairment_);
+  TransmitDevice& first = transmit.redirect(*behind_impairment_);
   while (const Frame* due = line.take(now)) {
     Frame* const frame = transmit.next();
     if (frame == nullptr) break;
@@ -110,7 +147,7 @@ void PortChain::send_due() {
     transmit.commit();
   }
   transmit.flush();
-  transmit.redirect(*this);
+  transmit.redirect(first);
   carried_ = queue_.counters().opackets;
 }
 

@@ -10,6 +10,7 @@
 #include "impairment/impairment.h"
 #include "io/clock.h"
 #include "io/port.h"
+#include "net/tunnel_end.h"
 
 namespace engine {
 
@@ -32,8 +33,9 @@ class Tap final : public FrameCopier, public TransmitDevice {
   TransmitDevice* device_ = nullptr;  ///< where frames go when they have been seen
 };
 
-/// Frames to send go through the impairment, past the tap, into the port's queue; those received
-/// past the tap, through the impairment, to the core: the tap sees what is on the wire. Nothing of
+/// Frames to send go into their tunnels, through the impairment, past the tap, into the port's
+/// queue; those received past the tap, through the impairment, out of their tunnels, to the core:
+/// the tap sees what is on the wire. Nothing of
 /// this is there until it is asked for, and a burst then pays one branch that is never taken.
 class PortChain : private TransmitDevice {
  public:
@@ -71,11 +73,35 @@ class PortChain : private TransmitDevice {
   void impair(Direction direction, const ImpairmentSettings& settings);
   ImpairmentCounts impairment_counts(Direction direction) const;
 
+  /// nullptr: the port has no tunnels.
+  TunnelEnd* tunnels() const { return tunnels_.get(); }
+  /// Returns the end of tunnels until now.
+  std::unique_ptr<TunnelEnd> set_tunnels(std::unique_ptr<TunnelEnd> tunnels);
+  /// What `fill` puts into the transmit queue is sent without tunnels.
+  template <typename Fill>
+  void send_as_it_is(Fill fill) {
+    TransmitQueue& transmit = queue_.transmit();
+    transmit.flush();
+    TransmitDevice& first = transmit.redirect(*behind_tunnels_);
+    fill(transmit);
+    transmit.flush();
+    transmit.redirect(first);
+  }
+
  private:
+  /// Puts frames to send into tunnels.
+  struct Entrance final : TransmitDevice {
+    explicit Entrance(PortChain& chain) : chain_(chain) {}
+    void send(std::span<Frame> frames) override;
+    void refill(Frame& slot) override { chain_.behind_tunnels_->refill(slot); }
+    PortChain& chain_;
+  };
   using Impairments = std::array<Impairment, kDirections>;
 
   Impairment& of(Direction direction) { return (*impairments_)[static_cast<size_t>(direction)]; }
   std::span<const Frame> arrive(std::span<const Frame> frames);
+  std::span<const Frame> impaired(std::span<const Frame> frames);
+  std::span<const Frame> out_of_tunnels(std::span<const Frame> frames);
   /// Impairs frames to send.
   void send(std::span<Frame> frames) override;
   void refill(Frame& slot) override { behind_impairment_->refill(slot); }
@@ -88,12 +114,16 @@ class PortChain : private TransmitDevice {
   TransmitDevice& device_;         ///< the port's own
   const DeviceOffloads offloads_;  ///< what that does
   TransmitDevice* behind_impairment_ = nullptr;
+  TransmitDevice* behind_tunnels_;
+  Entrance entrance_{*this};
   std::unique_ptr<Tap> tap_;
   std::unique_ptr<Impairments> impairments_;
+  std::unique_ptr<TunnelEnd> tunnels_;
   bool in_use_ = false;
   bool impairs_sent_ = false;
   bool impairs_received_ = false;
   std::vector<Frame> arrived_;
+  std::vector<Frame> unpacked_;
   uint64_t carried_ = 0;  ///< number of frames sent on the port with the last one from the line
 };
 

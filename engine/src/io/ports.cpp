@@ -1,5 +1,7 @@
 // The ports that a machine opened, on all data cores that serve them.
 
+#include <fmt/format.h>
+
 #include <map>
 #include <optional>
 #include <vector>
@@ -29,6 +31,9 @@ class EnginePorts final : public Ports {
   void impair(uint32_t port, Direction direction, const ImpairmentSettings& settings) override;
   std::vector<PortImpairment> impairments() const override;
   std::vector<PortDrops> drops() const override;
+  void set_tunnels(bool active, bool loopback) override;
+  void update_tunnels(const std::shared_ptr<const Tunnels>& tunnels) override;
+  std::string no_tunnels(bool loopback) const override;
   PortCounters device_losses(uint32_t port) const override { return machine_.port(port).losses(); }
 
  private:
@@ -104,6 +109,37 @@ void EnginePorts::impair(uint32_t port, Direction direction, const ImpairmentSet
   impairments_[{port, direction}] = settings;
 }
 
+void EnginePorts::set_tunnels(bool active, bool loopback) {
+  for (const auto& thread : machine_.threads())
+    for (const Side side : {Side::client, Side::server}) {
+      std::unique_ptr<TunnelEnd> end;
+      if (active && (side == Side::client || loopback)) end = std::make_unique<TunnelEnd>(side);
+      thread->run(
+          [&](DataCore&, Nanoseconds) { end = thread->chain(side).set_tunnels(std::move(end)); });
+    }
+}
+
+void EnginePorts::update_tunnels(const std::shared_ptr<const Tunnels>& tunnels) {
+  on_cores(machine_.threads(), [&](size_t, DataThread& thread, DataCore&, Nanoseconds) {
+    if (TunnelEnd* const end = thread.chain(Side::client).tunnels()) end->set(tunnels);
+  });
+}
+
+// A NIC spreads frames over the cores by what is outside. What a server port learns, one core
+// learns, and it may not be the one that answers.
+std::string EnginePorts::no_tunnels(bool loopback) const {
+  for (uint32_t port = 0; port < machine_.ports(); ++port) {
+    const PortInfo& info = infos()[port];
+    if (info.cores.size() == 1 || info.driver == "wire" || info.is_dummy) continue;
+    if (loopback || info.over_rings.empty())
+      return fmt::format(
+          "port {} spreads frames over {} data cores by their outer addresses; "
+          "start the server with one core for each pair of ports (-c 1)",
+          port, info.cores.size());
+  }
+  return {};
+}
+
 std::vector<PortImpairment> EnginePorts::impairments() const {
   using Counts = std::array<std::array<ImpairmentCounts, kDirections>, kSides>;
   std::vector<PortImpairment> all;
@@ -143,6 +179,8 @@ std::vector<PortDrops> EnginePorts::drops() const {
             drops[Drop::impairment_loss] += counts.lost;
             drops[Drop::impairment_full] += counts.no_room + counts.queue_full;
           }
+          if (const TunnelEnd* const tunnels = thread.chain(side).tunnels())
+            drops += tunnels->drops();
           drops += thread.queue(side).drops();
           if (const FrameExchange* const exchange = thread.exchange())
             drops += exchange->counts().drops[index_of(side)];

@@ -198,8 +198,12 @@ std::unique_ptr<Run> EngineRuns::start(std::shared_ptr<const Profile> profile,
            !machine_.infos()[port].is_dummy;
   };
   std::vector<uint32_t> mtus;
-  for (uint32_t port = 0; port < machine_.ports(); ++port)
-    mtus.push_back(machine_.port(port).mtu());
+  for (uint32_t port = 0; port < machine_.ports(); ++port) {
+    const uint32_t mtu = machine_.port(port).mtu();
+    const bool tunnels =
+        machine_.threads_of(port).front()->chain(side_of(port)).tunnels() != nullptr;
+    mtus.push_back(tunnels && mtu > kMostTunnelBytes ? mtu - kMostTunnelBytes : mtu);
+  }
   std::vector<std::unique_ptr<ProfileRun>> parts;
   for (size_t number = 0; number < machine_.threads().size(); ++number) {
     RunOptions own = options;

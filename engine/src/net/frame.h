@@ -9,8 +9,8 @@
 namespace engine {
 
 /// Room for headers in a frame to send: Ethernet + two VLANs (22), IPv6 (40), TCP with options
-/// (60).
-inline constexpr size_t kHeadRoom = 128;
+/// (60), and those of a tunnel around them (56).
+inline constexpr size_t kHeadRoom = 192;
 
 /// What is known of a frame's IP and transport checksums.
 enum class Checksums : uint8_t {

@@ -22,7 +22,7 @@ constexpr std::array<uint32_t, 11> kPlateaus{65535, 32000, 17914, 8166, 4352, 20
                                              1492,  1006,  508,   296,  68};
 
 /// An ICMP or ICMPv6 message of this kind.
-struct Message {
+struct RouterMessage {
   IpAddress source;
   IpAddress destination;
   std::span<const uint8_t> bytes;  ///< from its header on
@@ -30,13 +30,13 @@ struct Message {
   bool ipv4() const { return source.is_v4(); }
 };
 
-std::optional<Message> find_message(const RxSegment& segment) {
+std::optional<RouterMessage> find_message(const RxSegment& segment) {
   const Frame& frame = *segment.frame;
   if (segment.kind != PacketKind::other || segment.protocol == 0 || frame.payload != nullptr)
     return std::nullopt;
   const size_t length = segment.payload_length;
   if (length < kMessageHeader || segment.payload().size() < length) return std::nullopt;
-  const Message message{segment.source(), segment.destination(), {segment.header, length}};
+  const RouterMessage message{segment.source(), segment.destination(), {segment.header, length}};
   const bool too_long =
       segment.ipv4 ? segment.protocol == kProtocolIcmp && message.bytes[0] == kUnreachable &&
                          message.bytes[1] == kFragmentationNeeded
@@ -44,7 +44,7 @@ std::optional<Message> find_message(const RxSegment& segment) {
   return too_long ? std::optional(message) : std::nullopt;
 }
 
-bool has_right_checksum(const Message& message) {
+bool has_right_checksum(const RouterMessage& message) {
   const ChecksumSum pseudo =
       message.ipv4() ? 0
                      : pseudo_header_sum(message.source, message.destination, kProtocolIcmpv6,
@@ -77,7 +77,7 @@ bool is_too_long_message(const RxSegment& segment) {
 }
 
 std::optional<TooLongPacket> read_too_long_message(const RxSegment& segment) {
-  const std::optional<Message> message = find_message(segment);
+  const std::optional<RouterMessage> message = find_message(segment);
   if (!message || !has_right_checksum(*message)) return std::nullopt;
   const bool ipv4 = message->ipv4();
   const std::span<const uint8_t> quote = message->bytes.subspan(kMessageHeader);

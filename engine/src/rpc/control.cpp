@@ -21,6 +21,7 @@ ControlState::ControlState(const Subjects& engine, const EngineConfig& config)
       pcap_files(engine.clock, engine.frames, watches, config.pcap_folder),
       paced_frames(engine.clock, engine.frames),
       topology(budgets.profiles),
+      tunnels(engine.ports, budgets.profiles),
       api_handler(random_handler()),
       multicast(engine.ports.infos().size()) {
   global_config = {{"sched_max_stretch", 0.0}, {"process_at_cp", true}, {"do_mbuf_cache", false}};
@@ -51,6 +52,7 @@ Control::Control(const Subjects& engine, const EngineConfig& config)
   add_tls_methods(methods_, state_);
   add_port_methods(methods_, state_);
   add_topology_methods(methods_, state_);
+  add_tunnel_methods(methods_, state_);
   add_capture_methods(methods_, state_);
   add_pcap_methods(methods_, state_);
   add_sending_methods(methods_, state_);

@@ -20,6 +20,7 @@
 #include "rpc/rpc_error.h"
 #include "rpc/sessions.h"
 #include "rpc/topology.h"
+#include "rpc/tunnels.h"
 
 namespace engine {
 
@@ -41,6 +42,7 @@ struct ControlState {
   PcapFiles pcap_files;
   PacedFrames paced_frames;
   TopologyUpload topology;
+  TunnelControl tunnels;
 
   std::string api_handler;  ///< proves the API handshake with this very server
   ServiceMode service;
@@ -72,6 +74,8 @@ void add_tls_methods(MethodTable& methods, ControlState& state);
 void add_port_methods(MethodTable& methods, ControlState& state);
 /// What is between the ports and their clients.
 void add_topology_methods(MethodTable& methods, ControlState& state);
+/// Tunnels that clients are in.
+void add_tunnel_methods(MethodTable& methods, ControlState& state);
 /// Service mode, and frames that are seen and kept.
 void add_capture_methods(MethodTable& methods, ControlState& state);
 /// Frames that are written to files.

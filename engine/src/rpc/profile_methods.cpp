@@ -49,6 +49,7 @@ Json start_profile(ControlState& state, const Json& params) {
   options.client_mask =
       static_cast<uint32_t>(integer_or(options.client_mask, params, "client_mask", 0, UINT32_MAX));
   options.topology = state.topology.topology();
+  options.latency = state.tunnels.latency();
   options.establish_limit_s = seconds_of(params, "e_duration");
   options.drain_limit_s = seconds_of(params, "t_duration");
   options.sample_interval_s = std::min(params.value("dump_interval", 0.0), kMaxSeconds);

@@ -256,8 +256,8 @@ void ProfileTable::start_run(const std::string& id, ProfileSlot& slot) {
   print(id, slot.run_notices);
   if (options.latency_rate > 0) {
     try {
-      latency_.start(latency_addresses(*slot.profile), options.latency_rate,
-                     LatencyControl::kAllPorts);
+      latency_.start(options.latency ? *options.latency : latency_addresses(*slot.profile),
+                     options.latency_rate, LatencyControl::kAllPorts);
       slot.has_latency = true;
     } catch (const RpcError& error) {
       end_run(slot);

@@ -107,6 +107,8 @@ struct StartOptions {
   uint32_t client_mask = 0xffffffff;
   double establish_limit_s = 0;  ///< e_duration: no flow established by then, no more are opened
   std::shared_ptr<const Topology> topology{};  ///< nullptr: none
+  /// Of latency streams; nullopt: the profile's own (latency_addresses).
+  std::optional<LatencyControl::Addresses> latency{};
   double latency_rate = 0;       ///< latency_pps: packets per second of latency streams; 0: none
   double sample_interval_s = 0;  ///< dump_interval: between samples of flows; 0: none
   double drain_limit_s = 0;      ///< t_duration: how long flows may go on after the duration

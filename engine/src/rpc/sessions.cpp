@@ -150,6 +150,7 @@ Json acquire(ControlState& state, const Json& params) {
   state.sessions.acquire(session, state.engine.clock.now());
   state.profiles.drop_uploads();
   state.topology.drop_pieces();
+  state.tunnels.drop_pieces();
   return handlers;
 }
 

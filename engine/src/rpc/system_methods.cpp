@@ -91,8 +91,6 @@ Json shut_down(ControlState& state, const Json& params) {
 // What TRex can do and this engine cannot: refused in TRex's words where it has some, so that its
 // clients and tests see a server without it, not one of another version.
 
-constexpr const char* kNoTunnelTopology =
-    "Tunnel mode has to be activated in order to use Tunnel Topology";
 constexpr const char* kNoStreams =
     "Stateless streams are not supported: this server has ASTF mode alone, load a profile";
 constexpr const char* kNoPacketGroups =
@@ -106,20 +104,6 @@ constexpr const char* kNoCapturePort =
     "and fetch them";
 
 void refuse_what_trex_can(MethodTable& methods) {
-  methods.add("is_tunnel_supported", Access::reader, {}, [](const Json&) {
-    return Json{{"is_tunnel_supported", false},
-                {"error_msg", "Tunnel is not supported: this server has no tunnels"}};
-  });
-  methods.add("activate_tunnel_mode", Access::reader, {{"activate", ParameterType::boolean}},
-              [](const Json& params) -> Json {
-                throw refused(params.at("activate").get<bool>()
-                                  ? "The tunnel handler is null on tunnel mode: tunnel type is not "
-                                    "supported"
-                                  : "The tunnel mode is already off");
-              });
-  methods.refuse("update_tunnel_client", "The tunnel mode needs to be activated");
-  for (const char* name : {"tunnel_topo_get", "tunnel_topo_fragment", "tunnel_topo_clear"})
-    methods.refuse(name, kNoTunnelTopology);
   for (const char* name :
        {"add_stream", "remove_stream", "remove_all_streams", "get_stream", "get_stream_list",
         "get_all_streams", "start_traffic", "stop_traffic", "pause_traffic", "resume_traffic",

@@ -97,6 +97,12 @@ void TopologyUpload::add(const std::string& fragment, bool first, bool last, siz
   auto topology = std::make_shared<const Topology>(read_topology(json, ports));
   bytes += topology->groups().size() * sizeof(ClientGroup);
   if (!kept_.set(bytes)) throw refused(kept_.budget().refusal(bytes, "the topology"));
+  // The clients that ask know one tag.
+  for (Json& vif : json["vifs"]) {
+    vif.erase("tpids");
+    if (const auto vlan = vif.find("vlan"); vlan != vif.end() && vlan->is_array())
+      *vlan = vlan->empty() ? Json(0) : (*vlan)[0];
+  }
   json_ = {{"vifs", std::move(json["vifs"])}, {"gws", std::move(json["gws"])}};
   topology_ = topology->groups().empty() ? nullptr : std::move(topology);
 }

@@ -23,7 +23,7 @@ class TopologyUpload {
   /// Forgets pieces of an upload that was not completed.
   void drop_pieces() { fragments_.drop(); }
 
-  /// As uploaded: {"vifs": [...], "gws": [...]}.
+  /// As uploaded, {"vifs": [...], "gws": [...]}, but of two tags the outer one alone.
   const Json& json() const { return json_; }
   /// nullptr: there is none, all clients are directly behind their port.
   const std::shared_ptr<const Topology>& topology() const { return topology_; }

@@ -112,7 +112,12 @@ Network::Network(const Settings& settings, std::shared_ptr<const Profile> profil
     End& end = ends_[index_of(side)];
     end.network = this;
     end.side = side;
-    end.queue = std::make_unique<TransmitQueue>(end, settings.offloads);
+    if (settings.tunnels != nullptr) {
+      end.tunnels = std::make_unique<TunnelEnd>(side);
+      end.tunnels->set(settings.tunnels);
+    }
+    end.queue = std::make_unique<TransmitQueue>(
+        end, settings.tunnels == nullptr ? settings.offloads : DeviceOffloads{});
     end.unused = std::make_unique<TransmitQueue>(end.nowhere, settings.offloads);
     std::array<TransmitQueue*, kSides> queues{end.unused.get(), end.unused.get()};
     queues[index_of(side)] = end.queue.get();
@@ -131,6 +136,7 @@ void Network::End::send(std::span<Frame> frames) {
   for (Frame& frame : frames) {
     ++sent;
     if (!network->settings_.device_cuts) frame.segment_size = 0;
+    if (tunnels != nullptr && !tunnels->pass_sent(frame)) continue;
     for (auto& bytes : segments_of(frame)) network->put(side, std::move(bytes));
     if (frames_withheld) frame.head = nullptr;
   }
@@ -163,6 +169,7 @@ void Network::put(Side from, std::vector<uint8_t> bytes) {
 }
 
 void Network::deliver(Side from) {
+  const Side to = from == Side::client ? Side::server : Side::client;
   DelayLine& line = wire(from).line();
   std::vector<Frame> frames;
   while (frames.size() < settings_.burst)
@@ -170,8 +177,10 @@ void Network::deliver(Side from) {
       frames.push_back(*frame);
     else
       break;
-  const Side to = from == Side::client ? Side::server : Side::client;
   End& end = ends_[index_of(to)];
+  if (end.tunnels != nullptr)
+    for (Frame& frame : std::exchange(frames, {}))
+      if (end.tunnels->pass_received(frame)) frames.push_back(frame);
   end.core->receive(to, frames, now_);
   line.release();
   end.queue->flush();

@@ -15,6 +15,7 @@
 #include "impairment/impairment.h"
 #include "net/rx_segment.h"
 #include "net/send_heads.h"
+#include "net/tunnel_end.h"
 #include "net/use_up.h"
 
 namespace engine::tcp {
@@ -62,12 +63,13 @@ struct Settings {
   uint32_t max_flows = 1 << 16;
   size_t wire_bytes = size_t{8} << 20;  ///< room for frames on their way, each direction
   size_t burst = 1;  ///< frames of one direction that arrive at once and are received together
-  bool only_slow_path = false;  ///< of both cores' flows (tcp::takes_fast_path)
-  VlanTags tags{};              ///< of both ports
-  Nanoseconds epoch = 0;        ///< of both cores: initial sequence numbers and timestamps go by it
-  uint64_t start = 0;           ///< of the engines: what differs by it is chosen at random
-  uint32_t thread = 0;          ///< number of both cores
-  uint32_t threads = 1;         ///< how many cores there are in all; the others do nothing
+  bool only_slow_path = false;               ///< of both cores' flows (tcp::takes_fast_path)
+  VlanTags tags{};                           ///< of both ports
+  std::shared_ptr<const Tunnels> tunnels{};  ///< of clients; both ports have ends of tunnels then
+  Nanoseconds epoch = 0;  ///< of both cores: initial sequence numbers and timestamps go by it
+  uint64_t start = 0;     ///< of the engines: what differs by it is chosen at random
+  uint32_t thread = 0;    ///< number of both cores
+  uint32_t threads = 1;   ///< how many cores there are in all; the others do nothing
 };
 
 /// A frame on the wire as a test sees it.
@@ -118,6 +120,8 @@ class Network {
   /// While withheld, that side's core finds no buffer for a frame to send.
   void withhold_frames(Side side, bool withheld);
 
+  /// nullptr: the port has none.
+  TunnelEnd* tunnels(Side side) { return ends_[index_of(side)].tunnels.get(); }
   uint64_t frames_sent(Side side) const { return ends_[index_of(side)].sent; }
 
  private:
@@ -140,6 +144,7 @@ class Network {
     std::unique_ptr<TransmitQueue> unused;  ///< the pair's other port leads nowhere
     std::unique_ptr<DataCore> core;
     ProfileRun* run = nullptr;  ///< the core's
+    std::unique_ptr<TunnelEnd> tunnels;
     std::deque<std::array<uint8_t, kHeadRoom>> heads;
     uint64_t sent = 0;
     bool frames_withheld = false;

@@ -123,6 +123,14 @@ class StandInPorts final : public Ports {
       all.push_back({key.first, key.second, settings, {.frames = 7, .lost = 2}});
     return all;
   }
+  void set_tunnels(bool active, bool loopback) override {
+    engine_.tunnels_active = active;
+    engine_.tunnels_loopback = loopback;
+  }
+  void update_tunnels(const std::shared_ptr<const Tunnels>& tunnels) override {
+    engine_.tunnels = tunnels;
+  }
+  std::string no_tunnels(bool) const override { return engine_.no_tunnels; }
   std::vector<PortDrops> drops() const override {
     engine_.on_call("drops");
     PortDrops drops{.port = 1, .core = 0, .drops = {}, .path_mtu = {}};

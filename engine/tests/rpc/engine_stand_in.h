@@ -57,6 +57,10 @@ class EngineStandIn {
   std::vector<std::pair<uint32_t, std::vector<uint8_t>>> sent;  ///< port and frame
   /// By port and direction.
   std::map<std::pair<uint32_t, Direction>, ImpairmentSettings> impairments;
+  bool tunnels_active = false;
+  bool tunnels_loopback = false;
+  std::shared_ptr<const Tunnels> tunnels;
+  std::string no_tunnels;  ///< why there can be none
   ServiceMode service;
   Ignored ignored;
   ClientAddresses clients;

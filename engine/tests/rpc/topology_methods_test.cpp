@@ -57,6 +57,7 @@ TEST_F(TopologyMethodsTest, AnInterfaceMayHaveTwoTags) {
   load();
   start();
   EXPECT_EQ(stand_in().runs.at(1).options.topology->groups()[0].tags, vlan_tags(100, 30));
+  EXPECT_EQ(result("topo_get")["topo_data"]["vifs"][0]["vlan"], 100);
   vif["vlan"] = {100, 30, 1};
   EXPECT_THAT(refusal("topo_fragment", whole(topology({vif}, {}))), HasSubstr("two VLAN tags"));
 }
