@@ -35,13 +35,20 @@ void TimerWheel::requeue(Flow& flow) {
   insert(flow, earliest);
 }
 
-void TimerWheel::cascade(uint16_t list) {
-  uint32_t number = std::exchange(heads_[list], Flow::kNone);
-  while (number != Flow::kNone) {
+bool TimerWheel::cascade() {
+  const bool farthest = (current_ & ((1u << (kNearBits + kFarBits)) - 1)) == 0;
+  for (unsigned moved = 0; moved < kCascade; ++moved) {
+    uint32_t number = farthest ? heads_[farthest_list(current_)] : Flow::kNone;
+    if (number == Flow::kNone) number = heads_[far_list(current_)];
+    if (number == Flow::kNone) {
+      cascading_ = false;
+      return true;
+    }
     Flow& flow = flows_[number];
-    number = flow.timer_next;
+    unlink(flow);
     insert(flow, flow.timer_tick);
   }
+  return false;
 }
 
 uint32_t TimerWheel::next_occupied(uint32_t from, uint32_t end) const {
@@ -54,23 +61,25 @@ uint32_t TimerWheel::next_occupied(uint32_t from, uint32_t end) const {
   return std::min(end, word * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
 }
 
+inline bool TimerWheel::step(Tick now) {
+  if (!tick_before(current_, now)) return false;
+  const uint32_t from = (current_ + 1) & (kNear - 1);
+  Tick next = current_ + 1;
+  if (from != 0)
+    next = (current_ & ~Tick{kNear - 1}) +
+           next_occupied(from, std::min(kNear, from + (now - current_)));
+  if (tick_before(now, next)) {
+    current_ = now;
+    return false;
+  }
+  current_ = next;
+  cascading_ = (current_ & (kNear - 1)) == 0;
+  return true;
+}
+
 bool TimerWheel::turn(Tick now) {
-  while (tick_before(current_, now)) {
-    // Skip to the next list of the lowest level that holds a flow, or to where that level wraps.
-    const uint32_t from = (current_ + 1) & (kNear - 1);
-    Tick next = current_ + 1;
-    if (from != 0)
-      next = (current_ & ~Tick{kNear - 1}) +
-             next_occupied(from, std::min(kNear, from + (now - current_)));
-    if (tick_before(now, next)) {
-      current_ = now;
-      return false;
-    }
-    current_ = next;
-    if ((current_ & (kNear - 1)) == 0) {
-      if ((current_ & ((1u << (kNearBits + kFarBits)) - 1)) == 0) cascade(farthest_list(current_));
-      cascade(far_list(current_));
-    }
+  while (cascading_ || step(now)) {
+    if (cascading_ && !cascade()) return false;
     const uint32_t slot = current_ & (kNear - 1);
     // A cascade may have found flows for this very tick.
     while (heads_[slot] != Flow::kNone && heads_[kDue] != Flow::kNone) {

@@ -18,6 +18,9 @@ namespace engine {
 class TimerWheel {
  public:
   static constexpr uint16_t kNowhere = UINT16_MAX;
+  /// Flows moved down a level in one call at most: with millions of them a list has hundreds of
+  /// thousands. What is due meanwhile waits for them.
+  static constexpr unsigned kCascade = 512;
 
   explicit TimerWheel(Pool<Flow>& flows);
 
@@ -161,15 +164,20 @@ class TimerWheel {
     __builtin_prefetch(flow + 64);
     __builtin_prefetch(flow + 128);
   }
-  /// Spreads a list of a higher level over those below.
-  void cascade(uint16_t list);
+  /// Moves on to the next list of the lowest level that holds a flow, or to where that level wraps.
+  /// False: that is later than `now`, which the wheel has reached.
+  bool step(Tick now);
+  /// Spreads those lists of the higher levels that begin now over the lists below: kCascade flows.
+  /// True: those were all.
+  bool cascade();
   /// The first list of the lowest level from `from` on, before `end`, that holds a flow, or `end`.
   uint32_t next_occupied(uint32_t from, uint32_t end) const;
   /// Puts a flow back for its earliest deadline unless a handler did so already.
   void requeue(Flow& flow);
 
   Pool<Flow>& flows_;
-  Tick current_ = 0;  ///< all ticks up to here are handled
+  Tick current_ = 0;        ///< all ticks before this are handled, and this one unless `cascading_`
+  bool cascading_ = false;  ///< lists that begin at `current_` are being spread
   uint32_t heads_[kDue + 1];
   uint64_t occupied_[kNear / 64] = {};  ///< which lists of the lowest level hold flows
 };

@@ -137,6 +137,29 @@ TEST_F(TimerWheelTest, AHandlerMayRemoveAndMoveFlowsThatAreDueToo) {
     if (i % 3 != 0 && fired[all[i]] != 1) ADD_FAILURE() << "flow " << i;
 }
 
+// As with millions of flows: a list of a higher level is spread over several calls.
+TEST_F(TimerWheelTest, ALongListIsSpreadSomeFlowsACallAndNoneIsLost) {
+  constexpr unsigned kFlows = 4000;
+  constexpr Tick kBegin = 1u << 24;  // lists of both higher levels begin then
+  for (unsigned i = 0; i < kFlows; ++i)
+    wheel.arm(make(), TimerKind::retransmit, 0, kBegin + i * 7 % 30'000);
+  const auto elsewhere = [this] {
+    unsigned count = 0;
+    for (unsigned i = 0; i < kFlows; ++i) count += flows[i].timer_slot >= 1u << 15;
+    return count;
+  };
+  ASSERT_EQ(elsewhere(), kFlows);
+  unsigned expired = 0;
+  const auto count = [&expired](Flow&, TimerKind) { ++expired; };
+  wheel.advance(kBegin + 30'000, SIZE_MAX, count);
+  EXPECT_EQ(expired, 0u);
+  EXPECT_EQ(elsewhere(), kFlows - TimerWheel::kCascade);
+  for (unsigned calls = 1; calls <= kFlows / TimerWheel::kCascade; ++calls)
+    wheel.advance(kBegin + 30'000, SIZE_MAX, count);
+  EXPECT_EQ(expired, kFlows);
+  EXPECT_EQ(wheel.occupied(), 0u);
+}
+
 TEST_F(TimerWheelTest, TimeMayWrap) {
   const Tick start = UINT32_MAX - 1000;
   wheel.advance(1u << 30, 1, [](Flow&, TimerKind) {});
