@@ -2,11 +2,13 @@
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+PROGRAM = Path(sys.executable).with_name("stackcost")
 
 
 def stackcost(*arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -20,6 +22,19 @@ def test_help_says_what_there_is() -> None:
     said = stackcost("--help").stdout
     for command in ("run", "report", "doctor", "clean"):
         assert f"\n  {command} " in said
+
+
+def test_a_shell_completes_commands_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_STACKCOST_COMPLETE", "complete_bash")
+    for words, found in (("stackcost rep", "report\n"), ("stackcost run --qu", "--quick\n")):
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+        assert subprocess.check_output([PROGRAM], text=True) == found
+
+
+def test_it_says_its_version() -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    assert stackcost("--version").stdout == f"stackcost {project['version']}\n"
 
 
 @pytest.mark.parametrize(

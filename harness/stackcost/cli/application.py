@@ -4,9 +4,10 @@ import functools
 import re
 import traceback
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
 import typer
 import typer.core
@@ -83,12 +84,31 @@ app = typer.Typer(
     help="Measures the cost of a connection, in CPU and memory, on any network stack."
     " Begin with: stackcost doctor, then stackcost run compare --quick",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"max_content_width": 100},
 )
 command = functools.partial(app.command, cls=Command)  # registers a command
+
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        print(f"stackcost {metadata.version('stackcost')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_say_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
 INTERRUPTED = 130  # the exit code that shells use for a command that Ctrl-C ended
 FILE_WIDTH = 160  # columns
 DEFAULT_RESULTS = Path("results")
