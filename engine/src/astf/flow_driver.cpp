@@ -63,7 +63,7 @@ void FlowDriver::receive(Side side, std::span<const Frame> frames) {
   }
 }
 
-// The flow that stood first in its bucket may have ended meanwhile: then it has no fast path. It
+// The flow that its burst found for it may have ended meanwhile: then it has no fast path. It
 // has not become another one with the same addresses: no flow of the other side begins while one
 // side's frames are processed.
 inline void FlowDriver::process_segment(Context& context, Side side, const RxPacket& p,

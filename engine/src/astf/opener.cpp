@@ -91,7 +91,10 @@ size_t Opener::open_due(ProfileRun& run, Nanoseconds now) {
       if (start.prepared) table.prefetch(start.hash);
     }
     for (size_t i = 0; i < prepared; ++i)
-      if (starts[i].prepared) context_.prefetch(table.first(starts[i].hash));
+      if (starts[i].prepared) context_.prefetch_identity(table.first(starts[i].hash));
+    if (table.is_large())
+      for (size_t i = 0; i < prepared; ++i)
+        if (starts[i].prepared) context_.prefetch_identity(table.second(starts[i].hash));
     for (size_t i = 0; i < prepared; ++i) {
       if (starts[i].prepared && open_flow(run, starts[i], nullptr)) {
         ++run.opened;

@@ -18,9 +18,21 @@ constexpr uint32_t kNoEntry = FlowTable::kNone;
   if (packet.follows_addresses()) packet.bucket = table.bucket(packet.hash);
 }
 
+/// Where what stands first in a packet's bucket is not its flow, what stands second may be.
+[[gnu::noinline]] void prefetch_second(Context& context, const FlowTable& table,
+                                       std::span<RxPacket> packets) {
+  for (RxPacket& packet : packets) {
+    const uint32_t entry = *packet.bucket;
+    if (entry == FlowTable::kNone) continue;
+    const FlowIdentity& first = table.identity(entry);
+    if (first.ports() != std::rotl(packet.ports(), 16))
+      packet.flow = context.prefetch(first.table_next);
+  }
+}
+
 }  // namespace
 
-// In two rounds: the buckets of the table have to come first.
+// In rounds: the buckets of the table have to come first.
 [[gnu::noinline]] std::span<RxPacket> RxBurst::parse(Context& context, const FlowTable& table,
                                                      std::span<const Frame> frames) {
   RxPacket* end = packets_.data();
@@ -36,6 +48,8 @@ constexpr uint32_t kNoEntry = FlowTable::kNone;
   }
   for (RxPacket* packet = packets_.data(); packet != end; ++packet)
     packet->flow = context.prefetch(*packet->bucket);
+  if (table.is_large()) [[unlikely]]
+    prefetch_second(context, table, {packets_.data(), frames.size()});
   return {packets_.data(), frames.size()};
 }
 

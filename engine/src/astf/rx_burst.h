@@ -15,7 +15,7 @@ namespace engine {
 struct RxPacket : RxSegment {
   uint32_t hash;           ///< of the flow table; of TCP and UDP
   const uint32_t* bucket;  ///< where the flow table begins to search, or an empty one
-  Flow* flow;  ///< what stood first in its bucket when it was parsed, if that was a flow
+  Flow* flow;              ///< that it is likely of, from its bucket when it was parsed; or nullptr
 
   /// Whether `flow` has these addresses and ports; only of a packet with a `flow`, whose header
   /// follows its addresses.

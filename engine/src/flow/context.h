@@ -82,11 +82,11 @@ struct Context {
     __builtin_prefetch(lines + 128);
     return &flow;
   }
-  /// The same of an entry's identity alone; there is one.
+  /// The same of an entry's identity alone.
   [[gnu::always_inline]] void prefetch_identity(uint32_t entry) {
     if (FlowTable::is_flow(entry))
       __builtin_prefetch(&flows[entry]);
-    else
+    else if (entry != FlowTable::kNone)
       __builtin_prefetch(&waits[FlowTable::wait_of(entry)]);
   }
   FlowClass& class_of(const Flow& flow) { return *classes[flow.flow_class]; }

@@ -10,6 +10,8 @@ namespace engine {
 namespace {
 
 constexpr uint32_t kFirstBuckets = 1024;
+/// How many splits before its own a bucket's first entry is prefetched.
+constexpr uint32_t kSplitAhead = 8;
 
 }  // namespace
 
@@ -33,11 +35,22 @@ FlowTable::~FlowTable() {
   munmap(buckets_, bytes_);
 }
 
+void FlowTable::grow() {
+  while (crowded()) split();
+}
+
 void FlowTable::split() {
   const uint32_t added = bucket_count_++;
   if (added > mask_) mask_ = mask_ * 2 + 1;
   buckets_[added] = kNone;
   const uint32_t old = added & (mask_ >> 1);
+  // Buckets are split in turn, so what the next ones hold can be on its way to the cache. Where all
+  // are split and the first one is next, others are prefetched, for nothing.
+  const uint32_t far = buckets_[old + kSplitAhead];
+  if (far != kNone) __builtin_prefetch(&identity(far));
+  const uint32_t near = buckets_[old + kSplitAhead / 2];
+  const uint32_t second = near == kNone ? kNone : identity(near).table_next;
+  if (second != kNone) __builtin_prefetch(&identity(second));
   uint32_t number = buckets_[old];
   buckets_[old] = kNone;
   while (number != kNone) {

@@ -25,7 +25,7 @@ struct FlowKey {
   }
 };
 
-/// Litwin's linear hashing: each insertion beyond the load factor splits one bucket, so that no
+/// Litwin's linear hashing: an insertion beyond the load factor splits a bucket or two, so that no
 /// packet ever pays for rehashing millions of flows. Buckets are numbers of 4 bytes; entries are
 /// chained through FlowIdentity::table_next. Memory is touched only as far as the table has grown.
 /// What a look-up reads of the table is one cache line.
@@ -66,6 +66,11 @@ class alignas(64) FlowTable {
   const uint32_t* bucket(uint32_t hash) const { return &buckets_[bucket_of(hash)]; }
   void prefetch(uint32_t hash) const { __builtin_prefetch(bucket(hash)); }
   uint32_t first(uint32_t hash) const { return *bucket(hash); }
+  /// What stands behind it.
+  uint32_t second(uint32_t hash) const {
+    const uint32_t entry = first(hash);
+    return entry == kNone ? kNone : identity(entry).table_next;
+  }
   /// The entry under `key`, or kNone.
   uint32_t find(const FlowKey& key, uint32_t hash) const {
     uint32_t entry = first(hash);
@@ -78,11 +83,17 @@ class alignas(64) FlowTable {
     while (entry != kNone && !holds_v4(entry, addresses, ports)) entry = identity(entry).table_next;
     return entry;
   }
+  /// Of an entry that is not kNone.
+  FlowIdentity& identity(uint32_t entry) const {
+    if (is_flow(entry)) [[likely]]
+      return flows_[entry];
+    return waits_[wait_of(entry)];
+  }
   /// Adds a flow whose identity is set and not yet in the table; `hash`: of that.
   void insert(Flow& flow, uint32_t hash) { insert(flows_.number_of(flow), hash); }
   [[gnu::always_inline]] void insert(uint32_t number, uint32_t hash) {
-    if (crowded() && bucket_count_ < bucket_limit_) [[unlikely]]
-      split();
+    if (crowded()) [[unlikely]]
+      grow();
     uint32_t& head = buckets_[bucket_of(hash)];
     flows_[number].table_next = head;
     head = number;
@@ -96,6 +107,8 @@ class alignas(64) FlowTable {
     --size_;
   }
   uint32_t size() const { return size_; }
+  /// What tells its entries has left the caches: a line of each takes 32 MB and more.
+  bool is_large() const { return size_ >= 1u << 19; }
   size_t touched_bytes() const { return size_t{bucket_count_} * sizeof(uint32_t); }
 
  private:
@@ -116,11 +129,6 @@ class alignas(64) FlowTable {
     const uint32_t bucket = hash & mask_;
     return bucket < bucket_count_ ? bucket : bucket & (mask_ >> 1);
   }
-  FlowIdentity& identity(uint32_t entry) const {
-    if (is_flow(entry)) [[likely]]
-      return flows_[entry];
-    return waits_[wait_of(entry)];
-  }
   bool holds(uint32_t entry, const FlowKey& key) const {
     const bool datagram = is_flow(entry) && flows_[entry].state == FlowState::datagram;
     return key.is_of(identity(entry)) && datagram == key.datagram;
@@ -133,13 +141,17 @@ class alignas(64) FlowTable {
            !(is_flow(entry) && flows_[entry].state == FlowState::datagram);
   }
   /// Two flows to three buckets: short chains for little memory.
-  bool crowded() const { return uint64_t{size_ + 1} * 3 > uint64_t{bucket_count_} * 2; }
+  bool crowded() const {
+    return uint64_t{size_ + 1} * 3 > uint64_t{bucket_count_} * 2 && bucket_count_ < bucket_limit_;
+  }
   /// What leads to an entry that is in the table.
   uint32_t& link_to(uint32_t entry, uint32_t hash) {
     uint32_t* link = &buckets_[bucket_of(hash)];
     while (*link != entry) link = &identity(*link).table_next;
     return *link;
   }
+  /// Splits one bucket, or two, so that it is not crowded.
+  void grow();
   void split();
 
   static constexpr uint32_t kWait = 1u << 31;

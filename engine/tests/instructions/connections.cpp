@@ -31,7 +31,7 @@ constexpr uint64_t kCounted = 4096;
 constexpr Nanoseconds kTimeWait = 500 * kMillisecond;
 
 /// Batches of kCounted connections whose time is taken; their median is told.
-constexpr size_t kTimed = 41;
+constexpr size_t kTimed = 401;
 
 /// What the connections are like.
 struct Arguments {
