@@ -20,8 +20,9 @@ struct RxPacket : RxSegment {
   /// Whether `flow` has these addresses and ports; only of a packet with a `flow`, whose header
   /// follows its addresses.
   bool is_for(const FlowIdentity& flow) const {
-    return flow.remote.low32() == load_be<uint32_t>(header - 8) &&
-           flow.local.low32() == load_be<uint32_t>(header - 4) &&
+    // The whole low half: flows over IPv6 may end in the same 32 bits (ASTF varies only these).
+    return flow.remote.low == IpAddress::v4(load_be<uint32_t>(header - 8)).low &&
+           flow.local.low == IpAddress::v4(load_be<uint32_t>(header - 4)).low &&
            flow.ports() == std::rotl(ports(), 16);
   }
   FlowKey key() const {
