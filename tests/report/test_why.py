@@ -1,14 +1,18 @@
 """The sentence under a factor, the table of categories, flame graphs and folded stacks."""
 
+import json
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from random import Random
 
 import numpy
 import pytest
 
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.spread import spread
 from stackcost.analysis.summarise import summarise
-from stackcost.analysis.summary import Summary
+from stackcost.analysis.summary import Level, Summary
 from stackcost.contracts.trial import Trial
 from stackcost.frames import rows
 from stackcost.report.plots.flame import differential_flame, flame
@@ -19,6 +23,8 @@ from tests.analysis.runs import CONTEXT
 from tests.analysis.test_why import CALL, KNOWN, RECEIVES, SENDS, sampled
 from tests.analysis.trials import counter, load_trial
 
+STORED = Path(__file__).resolve().parents[1] / "fixtures" / "rounds" / "categories.json"
+Categories = Mapping[str, tuple[float, float]]  # microseconds and their error
 FILTERED = f"{RECEIVES};process_backlog;ip_rcv;nf_hook_slow;nft_do_chain"
 PEER_SENDS = f"{CALL};__x64_sys_sendto;xsk_sendmsg;__dev_direct_xmit;veth_xmit"
 
@@ -123,6 +129,31 @@ def test_two_sides_of_one_system_differ_no_more_often_than_their_errors_say(
         seen += sum(each.is_known for each in every if rounds > 1 or each.error)
     # 5 % of 240 are 12, with a deviation of 3.4.
     assert seen <= 22
+
+
+def level(rounds: Sequence[Categories]) -> Level:
+    """Stored rounds as those of one system."""
+    figures = {}
+    for name in {name for each in rounds for name in each}:
+        of = [each.get(name, (0.0, 0.0)) for each in rounds]
+        for at, figure in enumerate(("why", "why_error")):
+            figures[f"{figure}.{name}"] = spread([both[at] for both in of], "us")
+    return Level(offered_cps=1000, flagged_trials=0, figures=figures)
+
+
+@pytest.mark.parametrize("number", [1, 2, 4, 6])
+def test_real_rounds_of_one_system_differ_no_more_often_than_their_errors_say(number: int) -> None:
+    """Each try takes so many pairs of rounds that followed each other, one of each for a side."""
+    stored: list[Categories] = json.loads(STORED.read_text())["rounds"]
+    pairs = list(zip(stored[::2], stored[1::2], strict=True))
+    random, seen, asked = Random(1), 0, 0
+    for _ in range(40):
+        sides = [random.sample(pair, 2) for pair in random.sample(pairs, number)]
+        above, below = (level(side) for side in zip(*sides, strict=True))
+        every = differences(above, below)
+        seen, asked = seen + sum(each.is_known for each in every), asked + len(every)
+    print(f"{number} rounds: {seen} of {asked} categories differ")
+    assert seen <= 0.05 * asked
 
 
 def test_the_table_has_each_system_and_their_difference(made: Summary) -> None:
