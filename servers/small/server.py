@@ -13,6 +13,7 @@ from stackcost.servers.program import HttpProgram
 
 SOURCE = Path(__file__).parent / "web.c"
 LIBRARY = Path("/usr/include/liburing.h")
+BACKLOG = 511  # as nginx
 # Of the example in that section.
 POLLS = {"defer_hard_irqs": 100, "gro_flush_timeout": 200_000, "irq_suspend_timeout": 20_000_000}
 MPTCP = Path("/proc/sys/net/mptcp/enabled")
@@ -43,7 +44,7 @@ class SmallByEpoll(HttpProgram):
         """All its settings are in its arguments."""
         where = self.endpoint
         files = str(where.folder / "web"), "answer", "requests"
-        numbers = str(self.workers), str(self.settings.program.backlog)
+        numbers = str(self.workers), str(self.settings.program.backlog or BACKLOG)
         return [files[0], self.how, where.address, str(where.port), *files[1:], *numbers]
 
     def requests_counted(self) -> int | None:

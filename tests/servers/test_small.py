@@ -47,6 +47,15 @@ def test_every_client_gets_the_whole_response_and_is_counted(
         assert server.requests_served() == 4
 
 
+def test_its_accept_queue_is_as_long_as_nginxs_or_as_the_experiment_says(tmp_path: Path) -> None:
+    kind = server_class("small-epoll/kernel")
+    where = LocalTestbed().endpoint(tmp_path)  # of a bed that is not made
+    assert kind.make(where, server_settings(PLAN, kind)).command()[-1] == "511"
+    program = PLAN.server.model_copy(update={"backlog": 64})
+    settings = server_settings(PLAN.model_copy(update={"server": program}), kind)
+    assert kind.make(where, settings).command()[-1] == "64"
+
+
 @pytest.mark.parametrize("number", [errno.ENOSYS, errno.EPERM, errno.EINVAL])
 def test_a_kernel_that_refuses_is_said_with_what_to_do(
     number: int, monkeypatch: pytest.MonkeyPatch
