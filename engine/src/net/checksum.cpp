@@ -4,6 +4,9 @@
 #include <cstring>
 #include <initializer_list>
 
+// From GCC 14 on, of vectors that are returned where the processor has no AVX: to nobody outside.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
 namespace engine {
 namespace {
 
