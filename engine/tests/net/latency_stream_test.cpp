@@ -17,7 +17,7 @@ class LatencyStreamTest : public ::testing::Test {
  protected:
   struct End {
     explicit End(Side side)
-        : paths(Path{{2, 2, 2, 2, 2, 2}, {4, 4, 4, 4, 4, 4}, 0}),
+        : paths(Path{{2, 2, 2, 2, 2, 2}, {4, 4, 4, 4, 4, 4}, {}}),
           queue(device, {}),
           stream(side, paths, queue) {}
     RecordingDevice device;

@@ -12,7 +12,7 @@ Path neighbour(uint32_t number) {
   return {{2, 0, static_cast<uint8_t>(number >> 24), static_cast<uint8_t>(number >> 16),
            static_cast<uint8_t>(number >> 8), static_cast<uint8_t>(number)},
           {2, 0, 0, 0, 0, 1},
-          0};
+          {}};
 }
 
 TEST(PathTable, KeepsEachPathOnce) {

@@ -158,7 +158,7 @@ TEST_F(ResponderIpv6, SolicitsItsGatewayEverySecondUntilAnswered) {
   EXPECT_TRUE(
       receive(frame_of(kGatewayIpv6, kOurIpv6, neighbour(136, 0x60, kGatewayIpv6, 2)), kSecond));
   EXPECT_EQ(responder->destination(), kPeerMac);
-  EXPECT_EQ(paths[PathTable::kPort], (Path{kPeerMac, kOurMac, 0}));
+  EXPECT_EQ(paths[PathTable::kPort], (Path{kPeerMac, kOurMac, {}}));
   EXPECT_TRUE(advance(100 * kSecond).empty());
   // Then it tells of both its addresses every 120 s.
   const std::vector<Answer> told = advance(121 * kSecond);

@@ -147,7 +147,7 @@ TEST_F(Responder, CoresOfAPortShareWhatOneOfThemHears) {
   receive(arp(2, kGateway, kOurAddress));
   other.follow(kSecond);
   EXPECT_EQ(other.destination(), kPeer);
-  EXPECT_EQ(other_paths[PathTable::kPort], (Path{kPeer, kOurs, 0}));
+  EXPECT_EQ(other_paths[PathTable::kPort], (Path{kPeer, kOurs, {}}));
   EXPECT_EQ(other.next_deadline(), 121 * kSecond);  // it asks no more
   EXPECT_FALSE(other.address().destination.has_value());
 
@@ -223,7 +223,7 @@ TEST_F(Responder, WithoutAnAddressItIsSilent) {
   layer2.destination = kPeer;
   start(layer2);
   EXPECT_TRUE(responder->resolved());
-  EXPECT_EQ(paths[PathTable::kPort], (Path{kPeer, kOurs, 0}));
+  EXPECT_EQ(paths[PathTable::kPort], (Path{kPeer, kOurs, {}}));
   EXPECT_TRUE(advance(1000 * kSecond).empty());
   receive(arp(1, kGateway, 0));
   receive(echo(8, 0));

@@ -16,7 +16,7 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-constexpr Path kPath{{2, 0, 0, 0, 0, 2}, {2, 0, 0, 0, 0, 1}, 0};
+constexpr Path kPath{{2, 0, 0, 0, 0, 2}, {2, 0, 0, 0, 0, 1}, {}};
 constexpr uint32_t kSource = 0x10000001;
 constexpr uint32_t kDestination = 0x30000001;
 

@@ -101,7 +101,7 @@ void Script::wait(Nanoseconds duration) {
 
 void Script::send(const Out& out) {
   std::vector<uint8_t> bytes(14 + 20 + 20 + out.options.size() + out.length, 0xab);
-  const Path path{{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}, 0};
+  const Path path{{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}, {}};
   uint8_t* const ip = bytes.data() + write_ethernet(bytes.data(), path, kEtherTypeIpv4);
   const auto header = static_cast<uint32_t>(20 + out.options.size());
   uint8_t* const tcp = compose_ip(ip, peer_address_, stack_address_, kProtocolTcp,
