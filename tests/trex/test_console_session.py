@@ -141,7 +141,7 @@ def test_traffic(console: Console) -> None:
     console.shows("update -m 30", "Updating traffic.", "[SUCCESS]")
     console.shows("stats -p", "opackets", "ipackets")
     console.comes_to_show("stats -a", "tcps_connattempt", "tcps_accepts")
-    console.shows("stats -m", "Mbuf Util", "128b", "RAM(MB)")
+    console.shows("stats -m", "Mbuf Util", "192b", "RAM(MB)")
     console.shows("stats -x", "Xstats")
     console.shows("template_group names", "There are no template groups!")
     console.shows("latency start -m 100 --src 16.0.0.1 --dst 48.0.0.1", "[SUCCESS]")

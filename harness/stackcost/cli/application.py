@@ -4,7 +4,7 @@ import functools
 import re
 import traceback
 from collections.abc import Callable
-from importlib import metadata
+from importlib.metadata import version as version_of
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
@@ -93,7 +93,7 @@ command = functools.partial(app.command, cls=Command)  # registers a command
 
 def _say_version(asked: bool) -> None:
     if asked:
-        print(f"stackcost {metadata.version('stackcost')}")
+        print(f"stackcost {version_of('stackcost')}")
         raise typer.Exit
 
 
