@@ -33,12 +33,7 @@ class HAProxyTcp(Proxy):
             room=self.room,
             workers=self.workers,
             cpus=[cpus[at % len(cpus)] for at in range(self.workers)],
-            address=self.endpoint.address,
-            port=self.endpoint.port,
-            upstream=self.backend_at,
-            ends_tls=self.ends_tls,
-            server_tls=self.server_tls,
-            tickets=self.tickets,
+            **self.template_values(),
         )
 
 

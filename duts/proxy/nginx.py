@@ -42,12 +42,7 @@ class NginxTcp(Proxy):
             affinity_masks=affinity_masks(self.workers, self.endpoint.cpus),
             connections=wanted,
             files=wanted if most == resource.RLIM_INFINITY else most,
-            address=self.endpoint.address,
-            port=self.endpoint.port,
-            upstream=self.backend_at,
-            ends_tls=self.ends_tls,
-            server_tls=self.server_tls,
-            tickets=self.tickets,
+            **self.template_values(),
         )
 
 

@@ -43,9 +43,11 @@ class SmallByEpoll(HttpProgram):
     def command(self) -> list[str]:
         """All its settings are in its arguments."""
         where = self.endpoint
-        files = str(where.folder / "web"), "answer", "requests"
-        numbers = str(self.workers), str(self.settings.program.backlog or BACKLOG)
-        return [files[0], self.how, where.address, str(where.port), *files[1:], *numbers]
+        listens = [where.address, str(where.port)]
+        backlog = self.settings.program.backlog or BACKLOG
+        numbers = [str(self.workers), str(backlog)]
+        program = str(where.folder / "web")
+        return [program, self.how, *listens, "answer", "requests", *numbers]
 
     def requests_counted(self) -> int | None:
         """From the file that its workers map."""

@@ -98,6 +98,17 @@ class Proxy(Dut):
         """Whether it opens TLS to the server behind it."""
         return self.ends_tls and self.settings.dut.server_tls
 
+    def template_values(self) -> dict[str, Any]:
+        """What templates of configurations have in common: clients' side, server's side, TLS."""
+        return {
+            "address": self.endpoint.address,
+            "port": self.endpoint.port,
+            "upstream": self.backend_at,
+            "ends_tls": self.ends_tls,
+            "server_tls": self.server_tls,
+            "tickets": self.tickets,
+        }
+
     @property
     def tickets(self) -> bool:
         """Whether both of its sides resume TLS sessions; else every handshake is in full."""
