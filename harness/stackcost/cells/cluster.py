@@ -33,10 +33,11 @@ def own_cluster(beds: Mapping[str, Experiment], dashboard: int | None) -> Iterat
 
     Scheduler and workers speak within this process; what listens does so on 127.0.0.1.
     """
-    common = {"protocol": "inproc", "dashboard": False, "dashboard_address": f"{LOOPBACK}:0"}
-    scheduler = common
-    if dashboard is not None:
-        scheduler = common | {"dashboard": True, "dashboard_address": f"{LOOPBACK}:{dashboard}"}
+    common = {"protocol": "inproc", "dashboard_address": f"{LOOPBACK}:0"}
+    pages = {
+        "dashboard": dashboard is not None,
+        "dashboard_address": f"{LOOPBACK}:{dashboard or 0}",
+    }
     workers = {
         name: {
             "cls": Worker,
@@ -46,7 +47,7 @@ def own_cluster(beds: Mapping[str, Experiment], dashboard: int | None) -> Iterat
     }
     with (
         _settings(pages=dashboard is not None),
-        SpecCluster(workers, {"cls": Scheduler, "options": scheduler}) as cluster,
+        SpecCluster(workers, {"cls": Scheduler, "options": common | pages}) as cluster,
         Client(cluster) as client,
     ):
         yield client
