@@ -20,7 +20,7 @@ struct RxPacket : RxSegment {
   /// Whether `flow` has these addresses and ports; only of a packet with a `flow`, whose header
   /// follows its addresses.
   bool is_for(const FlowIdentity& flow) const {
-    // The remote's whole low half: flows over IPv6 may end in the same 32 bits, all that ASTF varies.
+    // The remote's whole low half: flows over IPv6 may end in the same 32 bits, all ASTF varies.
     return flow.remote.low == IpAddress::v4(load_be<uint32_t>(header - 8)).low &&
            flow.local.low32() == load_be<uint32_t>(header - 4) &&
            flow.ports() == std::rotl(ports(), 16);
