@@ -1,4 +1,4 @@
-"""Whether the suite's figures are true: known cost and memory, what reading and a page cost."""
+"""Whether the suite's figures are true: known cost and memory, what readers and a page cost."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,12 +10,14 @@ from stackcost.selfcheck.known import check_known, check_live
 from stackcost.selfcheck.live_cost import LIVE_TOLERANCE
 from stackcost.selfcheck.overhead import OVERHEAD_TOLERANCE, check_overhead
 from stackcost.selfcheck.row import TOLERANCE, Row
+from stackcost.selfcheck.sampling_cost import SAMPLING_TOLERANCE, check_sampling
 
 
 def run(trials: int) -> dict[str, Any]:
     """`trials` rounds of everything; each table is printed once its figures are known."""
     figures = _shown(check_known(trials), TOLERANCE)
     figures += _shown([check_overhead(4 * trials)], OVERHEAD_TOLERANCE)
+    figures += _shown([check_sampling(4 * trials)], SAMPLING_TOLERANCE)
     taken, with_page = check_live(4 * trials)
     figures += _shown([taken], LIVE_TOLERANCE) + _shown(with_page, TOLERANCE)
     return {"figures": figures}

@@ -62,9 +62,20 @@ def test_a_part_says_on_whose_behalf_it_ran_and_how_sure_its_share_is() -> None:
     assert found
     (copied,) = (part for part in found.parts if part.category == "copying and checksums")
     assert copied.behalf == "system call sendto"
-    assert copied.error == pytest.approx(40 * sqrt(0.75 * 0.25 / 400))
+    likely = 300.5 / 401
+    assert copied.error == pytest.approx(40 * sqrt(likely * (1 - likely) / 400))
     (filtered,) = (part for part in found.parts if part.category.startswith("netfilter"))
     assert filtered.behalf == "softirq NET_RX"
+
+
+def test_a_category_that_has_all_samples_of_a_kind_is_not_without_error() -> None:
+    for count in (1, 20):
+        trial = sampled(load_trial(), {("user", "nginx;ngx_http_handler"): count})
+        found = attribution(Readings(trial), [1])
+        assert found
+        (own,) = (part for part in found.parts if part.category == "user space, nginx")
+        assert own.us == pytest.approx(10)
+        assert 10 / (2 * count) < own.error * sqrt(2) < 10 / count, "about one sample's"
 
 
 def test_only_samples_inside_the_window_divide_its_time() -> None:

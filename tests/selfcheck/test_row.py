@@ -10,6 +10,11 @@ def test_a_value_of_samples_holds_within_its_error_over_all_rounds() -> None:
     assert not row("made", "us", [10, 10], [12, 12]).holds(0.05)
 
 
+def test_the_median_of_many_rounds_is_less_sure_than_their_mean() -> None:
+    rounds = row("made", "us", [10] * 5, [12] * 5, errors=[1.5] * 5)
+    assert 1.25 * 1.5 / 5**0.5 < rounds.error < 1.26 * 1.5 / 5**0.5
+
+
 def test_where_nothing_is_known_to_be_added_only_the_error_counts() -> None:
     assert row("made", "us", [0, 0, 0], [0.3, -0.2, 0.1], errors=[0.2, 0.2, 0.2]).holds()
     assert not row("made", "us", [0, 0, 0], [0.5, 0.6, 0.7], errors=[0.2, 0.2, 0.2]).holds()

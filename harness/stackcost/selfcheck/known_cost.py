@@ -70,22 +70,25 @@ class Made:
 
 
 class Answer(NamedTuple):
-    """What is known of what was added, and what is found: of a kind, or of some categories.
+    """What is known of what was added, and what is found: of some kinds, or of some categories.
 
     Both are values of a trial; each less the same of the trials without it.
     """
 
     name: str
     known: Callable[[Made], float | None]
-    found: str | tuple[str, ...]
+    kinds: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
 
     def value(self, made: Made) -> float | None:
         """What is found in a trial."""
-        return made.cost[self.found] if isinstance(self.found, str) else made.us(*self.found)
+        if self.categories:
+            return made.us(*self.categories)
+        return sum_of([made.cost[kind] for kind in self.kinds])
 
     def error(self, made: Made) -> float:
-        """The standard error of it by the number of samples; 0 of a kind, which is exact."""
-        return 0.0 if isinstance(self.found, str) else made.error(*self.found)
+        """The standard error of it by the number of samples; 0 of kinds, which are exact."""
+        return made.error(*self.categories)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +132,8 @@ def burn_of(microseconds: float, where: str = "user space") -> Addition:
     return Addition(
         name,
         (
-            Answer(f"{name}: user time on the server's core", BURNT, "user"),
-            Answer(f"{name}: {OWN}", BURNT, (OWN,)),
+            Answer(f"{name}: user time on the server's core", BURNT, kinds=("user",)),
+            Answer(f"{name}: {OWN}", BURNT, categories=(OWN,)),
         ),
         burn_us=microseconds,
     )
@@ -141,8 +144,8 @@ def _rules(walks: int) -> Addition:
     return Addition(
         name,
         (
-            Answer(f"{name}: softirq time on the server's core", WALKED, "softirq"),
-            Answer(f"{name}: {NETFILTER}", WALKED, (NETFILTER,)),
+            Answer(f"{name}: softirq time on the server's core", WALKED, kinds=("softirq",)),
+            Answer(f"{name}: {NETFILTER}", WALKED, categories=(NETFILTER,)),
         ),
         walks=walks,
     )
@@ -154,16 +157,21 @@ CALLED = Addition(
     # the loop around them. The call itself asks who its parent is under RCU's lock.
     (
         Answer(
+            f"{CALLS} calls of getppid: user and system time on the server's core",
+            BURNT,
+            kinds=("user", "system"),
+        ),
+        Answer(
             f"{CALLS} calls of getppid: {ENTRY}, {MEASURING}, user space",
             BURNT,
-            (ENTRY, MEASURING, "RCU", OWN, "user space, libc.so.6"),
+            categories=(ENTRY, MEASURING, "RCU", OWN, "user space, libc.so.6"),
         ),
     ),
     calls=CALLS,
 )
 TRACKED = Addition(
     "connection tracking",
-    (Answer(f"connection tracking: {NETFILTER}", attrgetter("total"), (NETFILTER,)),),
+    (Answer(f"connection tracking: {NETFILTER}", attrgetter("total"), categories=(NETFILTER,)),),
     is_tracked=True,
 )
 QUICK = (burn_of(100.0), CALLED, _rules(400))

@@ -1,7 +1,7 @@
 """One row of the self-check: a known figure, and the same figure as the suite measures it."""
 
 from collections.abc import Sequence
-from math import hypot
+from math import hypot, pi, sqrt
 from statistics import median
 
 from pydantic import BaseModel, ConfigDict
@@ -15,7 +15,7 @@ SURE = 2.0  # standard errors
 class Row(BaseModel):
     """`known` and `seen`: one value per round, in `unit`. `ratio`: seen / known of the rounds.
 
-    `error`: the standard error of `seen` over all rounds, where it is of samples; else 0.
+    `error`: the standard error of the median of `seen`, where it is of samples; else 0.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -42,7 +42,12 @@ def row(
     seen: Sequence[float],
     errors: Sequence[float] = (),
 ) -> Row:
-    """A row of the self-check from the values of its rounds. `errors`: of each seen value."""
+    """A row of the self-check from the values of its rounds. `errors`: of each seen value.
+
+    A median of many normal values has sqrt(pi / 2) times the error of their mean; of two it is the
+    mean.
+    """
+    of_median = sqrt(pi / 2) if len(errors) > 2 else 1.0
     ratios = [above / below if below else None for below, above in zip(known, seen, strict=True)]
     return Row(
         name=name,
@@ -50,5 +55,5 @@ def row(
         known=list(known),
         seen=list(seen),
         ratio=spread(ratios, "1", "nothing is known to be added"),
-        error=hypot(*errors) / (len(errors) or 1),
+        error=of_median * hypot(*errors) / (len(errors) or 1),
     )

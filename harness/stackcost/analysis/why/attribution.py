@@ -6,7 +6,9 @@ kind's microseconds times its share of the kind's samples. So the parts add up t
 their vectors say what they were.
 
 A share p of n samples has a standard error of sqrt(p (1 - p) / n), as of draws from a multinomial
-distribution; that of a rare category is not below one sample's.
+distribution. p is (k + 1/2) / (n + 1) there, by Jeffreys' prior: with k / n a category that has all
+of few samples, or one of them, would be too sure (Brown, Cai, DasGupta: Interval Estimation for a
+Binomial Proportion, Statistical Science 16, 2001).
 """
 
 import re
@@ -186,11 +188,10 @@ def _attribution(seen: Readings, cpus: Collection[int], phase: str) -> Attributi
             if category == UNMATCHED:
                 unmatched[each.stack.rpartition(";")[2]] += us * each.times / times
         for (behalf, category), (count, off_count) in sums.items():
-            share = count / times
-            error = us * sqrt(share * (1 - share) / times)
-            parts.append(
-                CategoryTime(kind, behalf, category, us * share, error, us * off_count / times)
-            )
+            likely = (count + 0.5) / (times + 1)
+            error = us * sqrt(likely * (1 - likely) / times)
+            off_us = us * off_count / times
+            parts.append(CategoryTime(kind, behalf, category, us * count / times, error, off_us))
     total = sum(part.us for part in parts) or 1.0
     named = sorted(
         ((name, us / total) for name, us in unmatched.items()), key=lambda each: -each[1]
