@@ -96,10 +96,10 @@ def test_only_samples_inside_the_window_divide_its_time() -> None:
     assert own["user space, earlier"].us == pytest.approx(10 * 5 / 105)
 
 
-def test_entry_and_return_of_system_calls_are_of_user_mode_as_the_account_has_them() -> None:
+def test_entry_and_return_of_system_calls_divide_the_time_of_user_mode() -> None:
     """The account divides at the tracepoints, which are inside of both."""
     around = {
-        ("system", CALL): 30,
+        ("user", CALL): 30,
         ("system", f"{CALL};exit_to_user_mode_loop;task_work_run;__fput"): 10,
         ("user", f"libc.so.6;getppid;{RETURNS}"): 40,
     }

@@ -14,7 +14,7 @@ from stackcost.analysis.readings import Readings
 from stackcost.analysis.why.attribution import stacks
 from stackcost.analysis.why.table import table
 from stackcost.collect import stack_samples
-from stackcost.collect.cpu_account import CpuAccount
+from stackcost.collect.cpu_account import CpuAccount, Detail
 from stackcost.collect.sampler import Sampler
 from stackcost.collect.stack_samples import StackSamples
 from stackcost.contracts.load import ConstantLoad
@@ -76,7 +76,13 @@ class Share(NamedTuple):
 
 def sampled(program: str) -> tuple[list[Sample], float]:
     """The last count of each stack of a program, and the seconds that the program took."""
-    account = CpuAccount()
+    read, seconds = read_of(program)
+    return [sample for sample in read if sample.metric == "stack.samples"], seconds
+
+
+def read_of(program: str, detail: Detail = Detail.SOFTIRQS) -> tuple[list[Sample], float]:
+    """The last sample of each series of a program, and the seconds that the program took."""
+    account = CpuAccount(detail)
     with Sampler([account, StackSamples(account, [CPU])], interval_s=0.1) as sampler:
         process = start(program, CPU)
         while process.poll() is None:  # what a process has mapped is known as long as it runs
@@ -85,9 +91,9 @@ def sampled(program: str) -> tuple[list[Sample], float]:
         seconds = finish(process)
         sampler.read_now()
         last = {
-            tuple(sample.labels.items()): sample
+            (sample.metric, *sample.labels.items()): sample
             for sample in sampler.samples
-            if sample.metric == "stack.samples" and sample.labels["process"] == str(process.pid)
+            if sample.labels.get("process") == str(process.pid)
         }
     return list(last.values()), seconds
 
@@ -151,6 +157,19 @@ def test_calls_that_do_nothing_are_system_call_entry_and_copies_are_copies() -> 
                 returns += int(sample.value or 0)
         assert found[category] > 0.35 * found.total(), found
         assert category != ENTRY or returns > 10, "interrupts are off until a call returns"
+
+
+def test_user_mode_has_the_share_that_an_account_divided_at_system_calls_has() -> None:
+    """Of short calls half of the time is around them, and with interrupts off for the most part."""
+    read, _ = read_of(GETPPID, Detail.SYSTEM_CALLS)
+    samples = [sample for sample in read if sample.metric == "stack.samples"]
+    of_kinds, times = by_kind(samples), Counter[str]()
+    for sample in read:
+        if sample.metric == "task.time":
+            times[sample.labels["kind"]] += sample.value or 0.0
+    exact, whole = times["user"] / times.total(), of_kinds["user"] + of_kinds["system"]
+    error = sqrt(exact * (1 - exact) / whole)
+    assert abs(of_kinds["user"] / whole - exact) < 4 * error, (of_kinds, times)
 
 
 def test_work_with_interrupts_off_is_in_the_band_of_its_caller() -> None:

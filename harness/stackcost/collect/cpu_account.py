@@ -172,6 +172,11 @@ class CpuAccount(Collector):
         except StackcostError as error:  # kernels before 5.15: all else is known there
             self._cannot_trace = str(error)
 
+    @property
+    def divides_calls(self) -> bool:
+        """Whether tasks' time is divided at system calls, outside of the warm-up as well."""
+        return self._detail is Detail.SYSTEM_CALLS
+
     def map(self, name: str) -> int:
         """The descriptor of a map of the running program, for programs that read it."""
         return self._running().map(name)
@@ -280,7 +285,7 @@ class CpuAccount(Collector):
         ]
 
     def _by_mode(self, times: Account | TaskTime) -> dict[str, int]:
-        if self._detail is Detail.SYSTEM_CALLS:
+        if self.divides_calls:
             return {"user": times.user, "system": times.system}
         return {"task": times.user + times.system}
 

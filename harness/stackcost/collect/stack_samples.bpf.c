@@ -18,6 +18,7 @@ struct StackKey {
   __u32 softirq;  // vector + 1; 0 in a task
   __u32 idle;     // ENTERING or LEAVING an idle state; 0 in another task
   __u32 user;
+  __u32 of_user;  // by an account that divides at system calls; of a task alone
   char command[16];
 };
 
@@ -50,6 +51,7 @@ int sample_stack(void* context) {
   if (!account || !key) return 0;
   key->softirq = account->in_softirq;
   key->idle = key->softirq ? 0 : account->in_idle;
+  key->of_user = !key->softirq && !key->idle && account->in_user;
   // A core that rested before this clock's own interrupt came rests on.
   if (key->idle && (account->interrupted == RESTING || account->interrupted == SAMPLED)) {
     account->in_idle = SAMPLED;

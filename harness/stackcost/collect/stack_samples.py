@@ -16,6 +16,7 @@ import ctypes
 import fcntl
 import os
 import random
+import re
 import struct
 import threading
 import time
@@ -40,6 +41,9 @@ FRAMES = 64
 STACKS_PER_CORE = 4096  # between two readings; a second has 400 samples
 PERIOD_NS = (2_000_000, 3_000_000)
 DRAWN_EACH_S = 0.2
+BESIDE_CALLS = re.compile(
+    "asm_.*|entry_SYSCALL[^;]*(;do_syscall_64(;(syscall_enter_from|(syscall_)?exit_to)_user_.*)?)?"
+)
 Labels: TypeAlias = tuple[tuple[str, str], ...]
 
 
@@ -53,6 +57,7 @@ class StackKey(ctypes.Structure):
         ("softirq", ctypes.c_uint32),
         ("idle", ctypes.c_uint32),
         ("user", ctypes.c_uint32),
+        ("of_user", ctypes.c_uint32),
         ("command", ctypes.c_char * 16),
     ]
 
@@ -62,9 +67,11 @@ class StackSamples(Collector):
 
     `account`: the exact account that runs, which says what each CPU is doing. `cpus`: the server's
     cores. A stack is the label "stack": functions from the outermost to the innermost, with ";"
-    between them. "kind": "user", "system" (a task in the kernel), "idle entry", "idle exit", or the
-    softirq's vector. In user mode a stack is the file and the function. A core in an idle state is
-    not sampled.
+    between them. "kind": "user", "system", "idle entry", "idle exit", or the softirq's vector, each
+    as of the account. Where that does not divide at system calls, a task that entered or left one
+    counts as in user mode, and so does one that was interrupted there by an exception or by a
+    reschedule interrupt. In user mode a stack is the file and the function. A core in an idle state
+    is not sampled.
     """
 
     name = "stack samples"
@@ -148,21 +155,26 @@ class StackSamples(Collector):
                 fcntl.ioctl(clock, SET_PERIOD, struct.pack("Q", period[cpu]))
 
     def _labels(self, key: StackKey) -> Labels:
-        if key.idle:
-            kind = IDLE_TASK[key.idle != ENTERING]
-        else:
-            kind = "user" if key.user else SOFTIRQS[key.softirq - 1] if key.softirq else "system"
         if key.user:
             stack = self._of_program(key.process, key.addresses[0])
         else:
             stack = self._of_kernel(key)
         return (
             ("cpu", str(key.cpu)),
-            ("kind", kind),
+            ("kind", self._kind(key, stack)),
             ("process", str(key.process)),
             ("command", key.command.decode(errors="replace")),
             ("stack", stack),
         )
+
+    def _kind(self, key: StackKey, stack: str) -> str:
+        """As the exact account books it, which divides a call at the kernel's tracepoints."""
+        if key.idle:
+            return IDLE_TASK[key.idle != ENTERING]
+        if key.softirq:
+            return SOFTIRQS[key.softirq - 1]
+        of_user = key.of_user if self._account.divides_calls else BESIDE_CALLS.fullmatch(stack)
+        return "user" if key.user or of_user else "system"
 
     def _of_kernel(self, key: StackKey) -> str:
         """All but the innermost are where a call returns to, which may be the next function."""

@@ -32,9 +32,6 @@ OF_VECTORS = {"local_timer": TIMERS, "device": DEVICE}  # others wake a core
 INTERRUPT, NOT_SAMPLED = "interrupt {}", "not sampled"
 OF_PEERS = ("stack", "busy")  # not divided: empty polls run in the same functions
 IN_KERNEL = re.compile(f"asm_|entry_|.*;{re.escape(RETURNS)}$")
-BESIDE_CALLS = re.compile(
-    "asm_.*|entry_SYSCALL[^;]*(;do_syscall_64(;(syscall_enter_from|(syscall_)?exit_to)_user_.*)?)?"
-)
 NAMED = 10  # functions of no category that are named
 
 
@@ -121,12 +118,7 @@ def why_none(seen: Readings, cpus: Collection[int]) -> str:
 
 
 def stacks(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> list[StackCount]:
-    """What the server's side was found in, on its cores, in a phase; idle polling too.
-
-    A task that was interrupted in user mode by an exception or by a reschedule interrupt was in
-    user mode by the words of the exact account. So was one that entered or left a system call:
-    the account divides where the kernel's tracepoints of system calls are.
-    """
+    """What the server's side was found in, on its cores, in a phase; idle polling too."""
     window = seen.phases.get(phase)
     if window is None:
         return []
@@ -137,10 +129,8 @@ def stacks(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> lis
             continue
         count = _count(series, window.end) - _count(series, window.start)
         if count > 0:
-            kind, stack = labels["kind"], labels["stack"]
-            if kind == "system" and BESIDE_CALLS.fullmatch(stack):
-                kind = "user"
-            found.append(StackCount(kind, labels["process"], labels["command"], stack, count))
+            process, command = labels["process"], labels["command"]
+            found.append(StackCount(labels["kind"], process, command, labels["stack"], count))
     return found
 
 
