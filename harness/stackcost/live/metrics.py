@@ -5,7 +5,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
-from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.openmetrics.exposition import ALLOWUTF8, CONTENT_TYPE_LATEST, generate_latest
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 
@@ -86,4 +86,4 @@ def exposition(snapshot: Callable[[], dict[str, Any]]) -> bytes:
     """The text of one scrape."""
     registry = CollectorRegistry()
     registry.register(Snapshot(snapshot))  # type: ignore[arg-type]
-    return generate_latest(registry)
+    return generate_latest(registry, escaping=ALLOWUTF8)  # nothing has to be escaped: fastest

@@ -6,7 +6,6 @@ none: one that does not read is passed over, so it holds nothing up and takes no
 
 import asyncio
 import contextlib
-import json
 import os
 import threading
 from collections.abc import Iterator
@@ -102,7 +101,7 @@ class Pages:
         self.watch.read()
         if not self._queues:
             return
-        state = json.dumps(self.watch.snapshot())
+        state = self.watch.state()
         for queue in self._queues:
             if queue.empty():
                 queue.put_nowait(state)
@@ -113,7 +112,7 @@ class Pages:
         if len(self._queues) >= MOST_PAGES:
             raise HTTPError(503)
         queue: asyncio.Queue[str | None] = asyncio.Queue()
-        queue.put_nowait(json.dumps(self.watch.snapshot()))
+        queue.put_nowait(self.watch.state())
         self._queues.add(queue)
         try:
             yield queue

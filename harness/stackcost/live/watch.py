@@ -1,10 +1,11 @@
 """What a run does now, as plain data: the content of the live page and of its metrics."""
 
+import json
 import statistics
 import threading
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from stackcost.analysis.cpu import server_total
@@ -13,7 +14,7 @@ from stackcost.analysis.readings import Readings as TrialReadings
 from stackcost.contracts.load import load_words
 from stackcost.contracts.trial import Trial
 from stackcost.live.readings import Readings, Second
-from stackcost.session.progress import Progress
+from stackcost.session.progress import Now, Progress
 from stackcost.session.server_session import ServerSession
 from stackcost.store import RunFolder
 
@@ -46,7 +47,7 @@ class Watch:
         self._offered: float | None = None
         self._costs: dict[tuple[str, str], list[float]] = {}
         self._flags: deque[str] = deque(maxlen=FLAGS)
-        self._points: deque[dict[str, float | None]] = deque(maxlen=POINTS)
+        self._points: deque[str] = deque(maxlen=POINTS)  # as JSON: each goes out 300 times
         self._second = Second()
         self._trials = 0
 
@@ -93,31 +94,39 @@ class Watch:
             if not fresh:
                 return
             self._second = self._readings.second(fresh)
-            self._points.append(
-                {
-                    "offered": self._offered,
-                    "completed": self._second.completed,
-                    "p50": self._second.latency_us.get("p50"),
-                    "p99": self._second.latency_us.get("p99"),
-                }
-            )
+            point = {
+                "offered": self._offered,
+                "completed": self._second.completed,
+                "p50": self._second.latency_us.get("p50"),
+                "p99": self._second.latency_us.get("p99"),
+            }
+            self._points.append(json.dumps(point))
 
     def snapshot(self) -> dict[str, Any]:
-        """Everything, ready for JSON: `now` (`stackcost.session.progress.Now`), `second`
-        (`Second`), `offered` (connections/s), `points`, `costs` (`Cost`), `flags`, the newest last.
+        """This moment, ready for JSON: `now` (`stackcost.session.progress.Now`), `second`
+        (`Second`), `offered` (connections/s), `costs` (`Cost`), `flags`, the newest last.
         """
         with self._lock:
-            now = asdict(self._progress.now()) if self._progress else None
             return {
                 "run": self._run,
-                "now": now,
+                "now": _fields(self._progress.now()) if self._progress else None,
                 "trials": self._trials,
                 "offered": self._offered,
-                "second": asdict(self._second),
-                "points": list(self._points),
-                "costs": [asdict(each) for each in _medians(self._costs)],
+                "second": _fields(self._second),
+                "costs": [_fields(each) for each in _medians(self._costs)],
                 "flags": list(self._flags),
             }
+
+    def state(self) -> str:
+        """The snapshot as JSON, with the history too: `points`, one a second, the newest last."""
+        moment = json.dumps(self.snapshot())
+        with self._lock:
+            return f'{moment[:-1]}, "points": [{", ".join(self._points)}]}}'
+
+
+def _fields(of: Now | Second | Cost) -> dict[str, Any]:
+    """Without copies of the values, which `asdict` makes: they are replaced, never changed."""
+    return {name: getattr(of, name) for name in of.__slots__}
 
 
 def _medians(costs: Mapping[tuple[str, str], list[float]]) -> list[Cost]:
