@@ -1,10 +1,11 @@
 // Any bytes as frames, at any time, in any order, amid whole connections and latency streams: no
 // access out of bounds, and nothing of a flow is left when its run is closed. The input's first
-// byte says whether the device vouches for checksums and what of the payload is compared; then
-// follows a script: each step injects a raw frame, or repeats a frame seen on the wire with changed
-// bytes, changed length or turned round (so that mutations meet live connections), or loses frames,
-// or lets virtual time pass, or starts a latency stream, or sets service mode, or leaves an end
-// without frames to send. script/fuzz builds and runs it.
+// byte says whether the device vouches for checksums, what of the payload is compared, and whether
+// frames have two VLAN tags and clients are in GTP-U tunnels; then follows a script: each step
+// injects a raw frame, or repeats a frame seen on the wire with changed bytes, changed length or
+// turned round (so that mutations meet live connections), or loses frames, or lets virtual time
+// pass, or starts a latency stream, or sets service mode, or leaves an end without frames to send.
+// script/fuzz builds and runs it.
 
 #include <algorithm>
 #include <cstdlib>
@@ -62,6 +63,8 @@ constexpr char kProfile[] = R"({"buf_list":[{"base":"R0VU","size":100},
 "cluster":{},"port":54,"cps":1000,"limit":1},
 "server_template":{"program_index":7,"assoc":[{"port":54}]}}],"tg_names":["one"]})";
 
+constexpr uint32_t kFirstClient = 0x10000001;
+
 std::shared_ptr<const Profile> parsed_profile() {
   static const std::shared_ptr<const Profile> parsed = parse_profile(kProfile, false);
   return parsed;
@@ -81,11 +84,19 @@ enum class Step : uint8_t {
 };
 
 /// In the input's first byte, beside the number of bytes that are not compared.
-enum Setting : uint8_t { kTrusted = 1, kCompares = 2 };
+enum Setting : uint8_t { kTrusted = 1, kCompares = 2, kTagged = 4, kTunnelled = 8 };
 
 RunOptions options_of(uint8_t settings) {
   return {.payload_check = {.enabled = (settings & kCompares) != 0,
-                            .skip_bytes = uint64_t{settings} >> 2 << 6}};
+                            .skip_bytes = uint64_t{settings} >> 4 << 8}};
+}
+
+/// For the first client only: what the other one sends is in no tunnel.
+std::shared_ptr<const Tunnels> first_clients_tunnel() {
+  const Tunnel tunnel{IpAddress::v4(0x01010101), IpAddress::v4(0x0b000001), 1000, 5000};
+  return std::make_shared<const Tunnels>(
+      std::vector<TunnelRange>{{kFirstClient, kFirstClient, tunnel, 0}},
+      std::unordered_map<uint32_t, Tunnel>{});
 }
 
 class Run {
@@ -93,7 +104,9 @@ class Run {
   explicit Run(uint8_t settings)
       : network_({.offloads = {.checksum = (settings & kTrusted) != 0},
                   .max_flows = 32,
-                  .wire_bytes = kWireBytes},
+                  .wire_bytes = kWireBytes,
+                  .tags = settings & kTagged ? vlan_tags(100, 30) : VlanTags{},
+                  .tunnels = settings & kTunnelled ? first_clients_tunnel() : nullptr},
                  parsed_profile(), options_of(settings)) {
     network_.filter = [this](const Seen& seen) {
       if (to_lose_ > 0) {
@@ -150,7 +163,6 @@ class Run {
 
  private:
   static constexpr size_t kRecent = 16;
-  static constexpr uint32_t kClient = 0x10000001;
   static constexpr uint32_t kServer = 0x30000001;
   /// More than all flows have on their way, and little to make anew for each input.
   static constexpr size_t kWireBytes = size_t{256} << 10;
@@ -161,8 +173,8 @@ class Run {
     if (how % 4 == 0) return stream.stop();
     if (how % 4 == 1) return stream.set_interval(5 * kMillisecond, network_.now());
     stream.start({.interval = 10 * kMillisecond,
-                  .source = side == Side::client ? kClient : kServer,
-                  .destination = side == Side::client ? kServer : kClient,
+                  .source = side == Side::client ? kFirstClient : kServer,
+                  .destination = side == Side::client ? kServer : kFirstClient,
                   .port = static_cast<uint8_t>(index_of(side)),
                   .epoch = 1,
                   .sends = true},
