@@ -31,8 +31,8 @@ function rows(table, heads, lines) {
   table.replaceChildren(...made);
 }
 
-// Two lines over the last minutes, a point that is not known is a gap; returns the upper end.
-function plot(svg, points, first, second) {
+// Two lines over the last minutes, a point that is not known is a gap; returns the upper end as text.
+function plot(svg, points, first, second, unit = 1) {
   const known = points.flatMap((point) => [point[first], point[second]]).filter((v) => v !== null);
   const top = Math.max(1e-9, ...known) * 1.1;
   svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
@@ -53,7 +53,7 @@ function plot(svg, points, first, second) {
     return line;
   });
   svg.replaceChildren(...lines);
-  return top;
+  return number(known.length ? top / unit : null);
 }
 
 function cores(place, shares) {
@@ -98,8 +98,8 @@ function show(state) {
   at("p50").textContent = number(latency.p50 === undefined ? null : latency.p50 / 1000);
   at("p99").textContent = number(latency.p99 === undefined ? null : latency.p99 / 1000);
   at("cost").textContent = number(second.us_per_connection);
-  at("rates-top").textContent = number(plot(at("rates"), state.points, "completed", "offered"));
-  at("times-top").textContent = number(plot(at("times"), state.points, "p50", "p99") / 1000);
+  at("rates-top").textContent = plot(at("rates"), state.points, "completed", "offered");
+  at("times-top").textContent = plot(at("times"), state.points, "p50", "p99", 1000);
   cores(at("cores"), second.cores);
   rows(at("slab"), ["cache", "KiB"],
     Object.entries(second.slab).map(([name, bytes]) => [name, number(bytes / 1024)]));
