@@ -1,4 +1,4 @@
-"""A sample of the interoperability matrix (script/bench interop): the engine against the kernel."""
+"""Samples of both interoperability matrices: script/bench interop, and the same with --tls."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import pytest
 
 from engine.interop.bed import Wire, engine_on, host_behind_router
 from engine.interop.cell import ALL_OPTIONS, ECN, SACK, SCALING, TIMESTAMPS, Cell, run_cell
+from engine.interop.tls import KINDS, run_role
 
 pytestmark = pytest.mark.bed
 
@@ -30,3 +31,13 @@ def test_every_flow_over_a_bad_wire_is_whole(tmp_path: Path, engine_is_server: b
             marked += result["engine_counters"].get("tcps_ecn_ce", 0)
         assert resent > 0
         assert marked > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("engine_is_server", [False, True], ids=["client", "server"])
+def test_pages_over_tls_are_whole_against_openssl_and_gnutls(engine_is_server: bool) -> None:
+    wanted = ["openssl", "GnuTLS"]
+    results = list(run_role(engine_is_server, "1 % loss, 1 % reordered", wanted))
+    assert len(results) == len(wanted) * len(KINDS)
+    for result in results:
+        assert not result["fault"] and not result["skipped"], result
