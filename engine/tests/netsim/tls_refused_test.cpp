@@ -1,60 +1,18 @@
-// What a peer must not say, after the ideas of tlsfuzzer and TLS-Anvil, each with its alert. The
-// peer's next bytes are replaced by those of the table.
+// What a peer must not say after a handshake of TLS 1.3, after the ideas of tlsfuzzer and
+// TLS-Anvil, each with its alert. The peer's next bytes are replaced by those of the table.
 
-#include <gtest/gtest.h>
-
-#include <map>
-
-#include "base/byte_order.h"
-#include "netsim/tls_pair.h"
-#include "tls/records.h"
+#include "netsim/tls_peer_keys.h"
 
 namespace engine::netsim {
 namespace {
 
-using Bytes = std::vector<uint8_t>;
-using tls::Records;
 using tls::Version;
-
-/// The peer's keys, by its own key log.
-struct PeerKeys {
-  inline static std::map<std::string, std::string> lines;  // by label
-
-  explicit PeerKeys(Pair& pair) : side(Pair::other_end(pair.engine_side)) {
-    lines.clear();
-    SSL_CTX_set_keylog_callback(pair.context.get(), [](const SSL*, const char* line) {
-      const std::string text(line);
-      lines[text.substr(0, text.find(' '))] = text.substr(text.find(' '));
-    });
-  }
-  /// `handshake`: those of its Finished.
-  void begin(SSL* ssl, bool handshake) {
-    const std::string kind = handshake ? "HANDSHAKE_TRAFFIC_SECRET" : "TRAFFIC_SECRET_0";
-    for (const std::string name : {"CLIENT_", "SERVER_"})
-      protection.take_secret(side, name + "TRAFFIC_SECRET_0" + lines[name + kind]);
-    records.begin(protection, tls::suite_of(ssl));
-  }
-  Bytes seal(uint8_t type, const Bytes& content) {
-    Bytes record;
-    records.seal(protection, static_cast<Records::Type>(type), content, record);
-    return record;
-  }
-
-  Side side;
-  Records records;
-  tls::Protection protection;
-};
 
 struct Refused {
   const char* name;
   int alert;
   std::function<Bytes(PeerKeys&)> bytes;
 };
-
-Bytes operator+(Bytes left, const Bytes& right) {
-  left.insert(left.end(), right.begin(), right.end());
-  return left;
-}
 
 const Bytes kKeyUpdate{24, 0, 0, 1, 0};
 
@@ -222,71 +180,6 @@ TEST_P(TlsAccepted, AnErrorOfThePeersEndsTheConnectionWithoutAnAnswer) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Netsim, TlsAccepted, ::testing::Values(Side::client, Side::server));
-
-// What the library refuses in the first flight of either side. `edit`: of its bytes.
-struct FirstFlight {
-  const char* name;
-  Side peer;
-  int alert;
-  std::function<void(Bytes&)> edit;
-};
-
-constexpr size_t kSessionId = 43;                  // its length, in either hello
-constexpr size_t kClientSuites = kSessionId + 33;  // their length
-constexpr size_t kServerSuite = kSessionId + 33;
-
-const FirstFlight kFirstFlights[] = {
-    {"PayloadFirst", Side::client, SSL_AD_UNEXPECTED_MESSAGE, [](Bytes& b) { b[0] = 23; }},
-    {"LongRecord", Side::client, SSL_AD_RECORD_OVERFLOW,
-     [](Bytes& b) { store_be<uint16_t>(&b[3], 0x4801); }},
-    {"AServersMessage", Side::client, SSL_AD_UNEXPECTED_MESSAGE, [](Bytes& b) { b[5] = 2; }},
-    {"LongSessionId", Side::client, SSL_AD_DECODE_ERROR, [](Bytes& b) { b[kSessionId] = 33; }},
-    {"OddSuites", Side::client, SSL_AD_DECODE_ERROR, [](Bytes& b) { --b[kClientSuites + 1]; }},
-    // RFC 8446 section 4.1.2 asks for illegal_parameter; this is the library's alert.
-    {"Compression", Side::client, SSL_AD_DECODE_ERROR,
-     [](Bytes& b) { ++b[kClientSuites + 2 + load_be<uint16_t>(&b[kClientSuites]) + 1]; }},
-    {"AnotherSessionId", Side::server, SSL_AD_ILLEGAL_PARAMETER,
-     [](Bytes& b) { b[kSessionId + 1] ^= 1; }},
-    {"ASuiteNotOffered", Side::server, SSL_AD_ILLEGAL_PARAMETER,
-     [](Bytes& b) { store_be<uint16_t>(&b[kServerSuite], 0x1399); }},
-    {"ChosenCompression", Side::server, SSL_AD_ILLEGAL_PARAMETER,
-     [](Bytes& b) { b[kServerSuite + 2] = 1; }},
-    {"DamagedCertificate", Side::server, SSL_AD_BAD_RECORD_MAC, [](Bytes& b) { b.back() ^= 1; }},
-};
-
-class TlsFirstFlight : public ::testing::TestWithParam<FirstFlight> {};
-
-TEST_P(TlsFirstFlight, IsRefused) {
-  const FirstFlight& flight = GetParam();
-  Pair pair(flight.peer, {.version = Version::tls13});
-  pair.peer.change = [&](Bytes& bytes) {
-    flight.edit(bytes);
-    pair.peer.change = [](Bytes&) {};
-  };
-  if (flight.peer == Side::client) pair.peer.connect();
-  pair.network.run_until(2 * kSecond);
-  EXPECT_EQ(pair.counts().alerts_sent[static_cast<size_t>(flight.alert)], 1u);
-  EXPECT_EQ(pair.counts().failed, 1u);
-  EXPECT_EQ(pair.counts().full, 0u);
-}
-
-INSTANTIATE_TEST_SUITE_P(Netsim, TlsFirstFlight, ::testing::ValuesIn(kFirstFlights),
-                         [](const auto& info) { return std::string(info.param.name); });
-
-TEST(TlsFinished, ThatIsWrongIsADecryptError) {
-  Pair pair(Side::client, {.version = Version::tls13});
-  PeerKeys keys(pair);
-  int flights = 0;
-  pair.peer.change = [&](Bytes& bytes) {
-    if (++flights != 2) return;
-    keys.begin(pair.peer.ssl(), true);
-    bytes = keys.seal(22, Bytes{20, 0, 0, 48} + Bytes(48, 0));
-  };
-  pair.peer.connect();
-  pair.network.run_until(2 * kSecond);
-  EXPECT_EQ(pair.counts().alerts_sent[SSL_AD_DECRYPT_ERROR], 1u);
-  EXPECT_EQ(pair.counts().full, 0u);
-}
 
 }  // namespace
 }  // namespace engine::netsim
