@@ -4,6 +4,7 @@ from stackcost.analysis.acceptance import acceptance
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.sample import Kind, Sample
+from stackcost.contracts.tls import STEPS, TlsCounts, TlsSettings
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 
@@ -38,6 +39,13 @@ def test_one_failure_of_100_000_is_allowed_and_of_fewer_none() -> None:
     assert verdicts(trial([1000, 1000], failed=1, attempted=99_999))[0] is False
     halves = [trial([1000, 1000], failed=f, attempted=50_000) for f in (1, 0)]
     assert verdicts(*halves)[0] is True
+
+
+def test_connections_that_failed_in_tls_have_failed() -> None:
+    seen = trial([1000, 1000], attempted=1000)
+    told = {"templates": [{"client": {"failed": 1}, "server": dict.fromkeys(STEPS, 0)}]}
+    seen.trial.load_of(ConstantLoad).tls = TlsCounts.of(TlsSettings(), told)
+    assert verdicts(seen)[0] is False
 
 
 def test_a_rate_that_strays_from_its_mean_is_not_accepted() -> None:
