@@ -118,14 +118,15 @@ bool ClientPool::pass_over(const AddressRanges& others) {
 }
 
 // Nearly always this core's next port is free.
-bool ClientPool::take_of(uint32_t index, uint16_t& port, uint16_t rest) {
+bool ClientPool::take_port(uint32_t address, uint16_t& port, uint16_t rest) {
+  const uint32_t index = address - slice_.first;
   Client& client = clients_[index];
   if (client.log2_words == 0) [[unlikely]]
     begin(client, index);
   uint32_t position = client.position;
   if (steering_.shared() || position == kReserved || !mark(client, position)) [[unlikely]] {
     const uint16_t known =
-        steering_.shared() ? static_cast<uint16_t>(rest ^ Steering::fold(slice_.first + index)) : 0;
+        steering_.shared() ? static_cast<uint16_t>(rest ^ Steering::fold(address)) : 0;
     position = search(client, known);
     if (position == kPorts) return false;
   }

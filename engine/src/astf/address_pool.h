@@ -36,21 +36,18 @@ class ClientPool {
              uint32_t start_offset = 0);
   ~ClientPool();
 
-  /// Takes the next (address, port) whose flow belongs to this core. `rest`: the fold (Steering) of
-  /// all else that the flow has. False when the next client has no free port near its position
-  /// (more than 20 taken in a row): the flow is then not opened (err_c_tuple_err).
-  bool take(uint32_t& address, uint16_t& port, uint16_t rest = 0) {
+  /// The client whose turn it is.
+  uint32_t next_address() {
     const uint32_t index = next_;
     if (++next_ == slice_.count) next_ = 0;
-    address = slice_.first + index;
-    return take_of(index, port, rest);
+    return slice_.first + index;
   }
-  /// Has the next `take` pass over clients in `others`. False: all are.
+  /// Has the next `next_address` pass over clients in `others`. False: all are.
   bool pass_over(const AddressRanges& others);
-  /// Takes a port of one given client address (exec_template keeps the client). False as above.
-  bool take_port_of(uint32_t address, uint16_t& port, uint16_t rest = 0) {
-    return take_of(address - slice_.first, port, rest);
-  }
+  /// Takes the next port of a client whose flow belongs to this core. `rest`: the fold (Steering)
+  /// of all else that the flow has. False when there is no free port near the client's position
+  /// (more than 20 taken in a row): the flow is then not opened (err_c_tuple_err).
+  bool take_port(uint32_t address, uint16_t& port, uint16_t rest = 0);
   /// Frees what was taken.
   void give_back(uint32_t address, uint16_t port);
 
@@ -69,7 +66,6 @@ class ClientPool {
     void operator()(void* memory) const { std::free(memory); }
   };
 
-  bool take_of(uint32_t index, uint16_t& port, uint16_t rest);
   void begin(Client& client, uint32_t index);
   /// Marks this core's next free port as taken; returns it, counted from kFirstPort, or, where
   /// there is none, the number of ports. `known`: the fold of all but that port.

@@ -35,12 +35,10 @@ void Opener::stop(ProfileRun& run) {
   run.phase = RunPhase::draining;
 }
 
-[[gnu::always_inline]] inline bool Opener::prepare(ProfileRun& run, Start& start,
-                                                   const Flow* parent) {
+inline bool Opener::prepare(ProfileRun& run, Start& start, const Flow* parent) {
   const Template& source = run.profile().templates[start.template_index];
   start.client_range = parent == nullptr ? source.client_range : flows_.client_range_of(*parent);
   ClientPool& clients = run.clients(start.client_range);
-  uint32_t client = parent == nullptr ? 0 : parent->local.low32();
   uint16_t port = 0;
   if (parent == nullptr && !disabled_clients.empty() && !clients.pass_over(disabled_clients)) {
     ++counts_.dropped(Side::client)[Drop::no_client_enabled];
@@ -54,8 +52,8 @@ void Opener::stop(ProfileRun& run) {
   if (clients.steering().shared())
     rest = Steering::fold(remote, address_of(tunables.source_msb, 0, tunables.ipv6)) ^
            source.destination_port;
-  if (parent == nullptr ? !clients.take(client, port, rest)
-                        : !clients.take_port_of(client, port, rest)) {
+  const uint32_t client = parent == nullptr ? clients.next_address() : parent->local.low32();
+  if (!clients.take_port(client, port, rest)) {
     ++counts_.of(Side::client)[Counter::err_c_tuple_err];
     return false;
   }
@@ -73,54 +71,63 @@ void Opener::stop(ProfileRun& run) {
   return true;
 }
 
-// Starts are prepared some at a time, so that their places in the table are in the cache when they
-// are looked at: with many flows open they seldom are.
 size_t Opener::open_due(ProfileRun& run, Nanoseconds now) {
-  const FlowTable& table = context_.tables[index_of(Side::client)];
   const Nanoseconds reached = run.schedule().reached(now);
-  std::array<Start, kStartsAhead> starts;
+  std::array<Start, kStartsAhead> room;
   size_t count = 0;
-  size_t prepared;
+  size_t due;
   do {
-    for (prepared = 0; prepared < starts.size() && !run.draw().empty(); ++prepared) {
-      Start& start = starts[prepared];
+    for (due = 0; due < room.size() && !run.draw().empty(); ++due) {
+      Start& start = room[due];
       if (!run.schedule().take(reached, start.intended)) break;
       start.template_index = run.draw().draw();
       run.count_open(start.template_index);
-      start.prepared = prepare(run, start, nullptr);
-      if (start.prepared) table.prefetch(start.hash);
     }
-    for (size_t i = 0; i < prepared; ++i)
-      if (starts[i].prepared) context_.prefetch_identity(table.first(starts[i].hash));
-    if (table.is_large())
-      for (size_t i = 0; i < prepared; ++i)
-        if (starts[i].prepared) context_.prefetch_identity(table.second(starts[i].hash));
-    for (size_t i = 0; i < prepared; ++i) {
-      if (starts[i].prepared && open_flow(run, starts[i], nullptr)) {
+    const std::span<Start> starts = std::span(room).first(due);
+    open(run, starts, nullptr);
+    for (const Start& start : starts) {
+      if (start.opened) {
         ++run.opened;
-        if (now - starts[i].intended > kLate) ++run.late;
+        if (now - start.intended > kLate) ++run.late;
       } else {
-        run.uncount_open(starts[i].template_index);
+        run.uncount_open(start.template_index);
         ++run.unsent;
       }
     }
-    count += prepared;
-  } while (prepared == starts.size() && count < kOpensPerPass);
+    count += due;
+  } while (due == room.size() && count < kOpensPerPass);
   return run.held.flows == 0 ? count : count + open_held(run, now);
+}
+
+// In rounds, so that the starts' places in the table are in the cache when they are looked at: with
+// many flows open they seldom are.
+void Opener::open(ProfileRun& run, std::span<Start> starts, Flow* parent) {
+  const FlowTable& table = context_.tables[index_of(Side::client)];
+  for (Start& start : starts) {
+    start.opened = prepare(run, start, parent);
+    if (start.opened) table.prefetch(start.hash);
+  }
+  for (const Start& start : starts)
+    if (start.opened) context_.prefetch_identity(table.first(start.hash));
+  if (table.is_large())
+    for (const Start& start : starts)
+      if (start.opened) context_.prefetch_identity(table.second(start.hash));
+  for (Start& start : starts) start.opened = start.opened && open_flow(run, start, parent);
 }
 
 size_t Opener::open_held(ProfileRun& run, Nanoseconds now) {
   HeldFlows& held = run.held;
   if (now < held.retry || run.draw().empty()) return 0;
-  const uint64_t open = run.open_flows(Side::client);
+  const uint64_t have = run.open_flows(Side::client);
   const uint64_t wanted = held.wanted(now);
-  const uint64_t missing = wanted > open ? wanted - open : 0;
+  const uint64_t missing = wanted > have ? wanted - have : 0;
   const auto count = static_cast<size_t>(std::min<uint64_t>(missing, kOpensPerPass));
   for (size_t done = 0; done < count && !run.draw().empty(); ++done) {
     Start start;
     start.template_index = run.draw().draw();
     start.intended = now;
-    if (prepare(run, start, nullptr) && open_flow(run, start, nullptr)) {
+    open(run, {&start, 1}, nullptr);
+    if (start.opened) {
       run.count_open(start.template_index);
       ++held.opened;
       continue;
@@ -132,7 +139,8 @@ size_t Opener::open_held(ProfileRun& run, Nanoseconds now) {
   return count;
 }
 
-inline bool Opener::open_flow(ProfileRun& run, const Start& start, Flow* parent) {
+[[gnu::always_inline]] inline bool Opener::open_flow(ProfileRun& run, const Start& start,
+                                                     Flow* parent) {
   CounterBlock& counters = counts_.of(Side::client);
   TemplateClass& shared = run.flow_class(Side::client, start.template_index);
   const FlowKey& key = start.key;
@@ -182,12 +190,13 @@ void Opener::execute(Flow& parent) {
   const std::vector<uint32_t>& templates = run.templates_of(group);
   Start start;
   start.intended = context_.now;
-  if (!templates.empty())
+  start.opened = false;
+  if (!templates.empty()) {
     start.template_index = templates[context_.random.between(0, templates.size() - 1)];
-  const bool opened =
-      !templates.empty() && prepare(run, start, &parent) && open_flow(run, start, &parent);
+    open(run, {&start, 1}, &parent);
+  }
   // A flow that could not be opened is over; the counter of the refusal tells why.
-  if (!opened) program::resume(context_, parent);
+  if (!start.opened) program::resume(context_, parent);
 }
 
 }  // namespace engine

@@ -2,6 +2,8 @@
 // Who opens flows: the schedule, a number of flows that is to be held, and programs
 // (exec_template).
 
+#include <span>
+
 #include "astf/open_flows.h"
 #include "astf/table_counts.h"
 
@@ -28,7 +30,7 @@ class Opener {
   struct Start {
     uint32_t template_index;
     Nanoseconds intended;  ///< when it was due
-    bool prepared;
+    bool opened;
     uint32_t client_range;
     FlowKey key;
     uint32_t hash;  ///< of `key`
@@ -36,8 +38,10 @@ class Opener {
 
   /// Replaces held flows that closed.
   size_t open_held(ProfileRun& run, Nanoseconds now);
-  /// Chooses addresses and ports for the flow that `start` wants. `parent`: the flow that opens it
-  /// by exec_template. False: there are none, and why is counted.
+  /// Opens the flows that `starts` want, as far as it can, which they then tell. `parent`: the flow
+  /// that opens them by exec_template.
+  void open(ProfileRun& run, std::span<Start> starts, Flow* parent);
+  /// Chooses addresses and ports for a flow. False: there are none, and why is counted.
   bool prepare(ProfileRun& run, Start& start, const Flow* parent);
   /// Opens a prepared flow; its port is given back when it cannot.
   bool open_flow(ProfileRun& run, const Start& start, Flow* parent);

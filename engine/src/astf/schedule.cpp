@@ -44,8 +44,11 @@ Schedule::Stretch Schedule::following(const Stretch& stretch) const {
 
 void Schedule::find_next(Nanoseconds passed) {
   next_ = kNoEnd;
+  within_ns_ = 0;
   if (stopped_) return;
   while (stretch_.end <= passed) stretch_ = following(stretch_);
+  if (!std::isinf(stretch_.period_ns))
+    within_ns_ = static_cast<double>(std::min(stretch_.end, end_) - 1 - stretch_.begin);
   Stretch stretch = stretch_;
   double wait_ns = wait_in(stretch);
   while (stretch.end != kNoEnd && wait_ns >= static_cast<double>(stretch.end - stretch.begin)) {
@@ -53,7 +56,7 @@ void Schedule::find_next(Nanoseconds passed) {
     wait_ns = wait_in(stretch);
   }
   if (wait_ns >= static_cast<double>(kNoEnd - stretch.begin)) return;
-  const Nanoseconds next = stretch.begin + static_cast<Nanoseconds>(std::ceil(wait_ns - 0.5));
+  const Nanoseconds next = stretch.begin + nearest(wait_ns);
   if (next < end_) next_ = next;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // When flows are opened: an open loop with constant spacing, and which template each one takes.
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -24,7 +25,11 @@ class Schedule {
     if (now < next_) return false;
     intended = next_;
     ++taken_;
-    find_next(intended);
+    const double wait_ns = (static_cast<double>(taken_) - stretch_.phase) * stretch_.period_ns;
+    if (wait_ns < within_ns_) [[likely]]
+      next_ = stretch_.begin + nearest(wait_ns);
+    else
+      find_next(intended);
     return true;
   }
   /// Up to when starts are to be taken at `now`, so that those which became overdue in a pause do
@@ -69,6 +74,9 @@ class Schedule {
   /// From the stretch's beginning to the next start, were the stretch without end.
   double wait_in(const Stretch& stretch) const;
   Nanoseconds catch_up(Nanoseconds now);
+  static Nanoseconds nearest(double wait_ns) {
+    return static_cast<Nanoseconds>(std::ceil(wait_ns - 0.5));
+  }
   /// `passed`: a time that the schedule has reached.
   void find_next(Nanoseconds passed);
 
@@ -80,7 +88,8 @@ class Schedule {
   bool behind_ = false;      ///< starts are taken up to `reached_`, not to the present
   Nanoseconds reached_ = 0;  ///< at `looked_`
   Nanoseconds looked_ = 0;
-  Stretch stretch_;  ///< of the last start or change of rate
+  Stretch stretch_;       ///< of the last start or change of rate
+  double within_ns_ = 0;  ///< a start that waits less than this is in it, and before `end_`
   Nanoseconds next_;
   uint64_t taken_ = 0;
 };
