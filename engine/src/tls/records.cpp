@@ -113,17 +113,18 @@ void Records::update(Suite suite, TrafficKeys& keys) {
 void Records::expand(Suite suite, std::span<const uint8_t> secret, std::string_view label,
                      std::span<uint8_t> into) {
   constexpr std::string_view kPrefix = "tls13 ";
-  std::vector<uint8_t> info{0, static_cast<uint8_t>(into.size()),
-                            static_cast<uint8_t>(kPrefix.size() + label.size())};
-  info.insert(info.end(), kPrefix.begin(), kPrefix.end());
-  info.insert(info.end(), label.begin(), label.end());
-  info.push_back(0);  // an empty context
-  info.push_back(1);  // the first block of HKDF-Expand, RFC 5869 section 2.3
+  const std::array<uint8_t, 3> sizes{0, static_cast<uint8_t>(into.size()),
+                                     static_cast<uint8_t>(kPrefix.size() + label.size())};
+  // An empty context, then the first block of HKDF-Expand, RFC 5869 section 2.3.
+  constexpr std::array<uint8_t, 2> kContextAndBlock{0, 1};
   std::array<uint8_t, EVP_MAX_MD_SIZE> block;
   size_t length = 0;
   EVP_MAC_CTX* const hmac = hmacs_[suite == Suite::aes256_gcm ? 1 : 0].get();
   EVP_MAC_init(hmac, secret.data(), secret.size(), nullptr);
-  EVP_MAC_update(hmac, info.data(), info.size());
+  EVP_MAC_update(hmac, sizes.data(), sizes.size());
+  for (const std::string_view part : {kPrefix, label})
+    EVP_MAC_update(hmac, reinterpret_cast<const uint8_t*>(part.data()), part.size());
+  EVP_MAC_update(hmac, kContextAndBlock.data(), kContextAndBlock.size());
   EVP_MAC_final(hmac, block.data(), &length, block.size());
   std::copy_n(block.begin(), into.size(), into.begin());
 }
