@@ -100,7 +100,7 @@ def test_entry_and_return_of_system_calls_divide_the_time_of_user_mode() -> None
     """The account divides at the tracepoints, which are inside of both."""
     around = {
         ("user", CALL): 30,
-        ("system", f"{CALL};exit_to_user_mode_loop;task_work_run;__fput"): 10,
+        ("user", f"{CALL};exit_to_user_mode_loop;task_work_run;__fput"): 10,
         ("user", f"libc.so.6;getppid;{RETURNS}"): 40,
     }
     found = attribution(Readings(sampled(load_trial(), KNOWN | around)), [1])
