@@ -54,7 +54,23 @@ def test_the_sentence_says_what_the_difference_is_made_of(made: Summary) -> None
     (told,) = why_sentences(made)
     assert told.startswith("Of the 60.0 us between nginx/kernel and astf-peer, ")
     assert "30.6 are netfilter" in told and "30 are copying" in told
+    assert "the rest" not in told
     assert "astf-peer takes more in others: 30.0 of the device" in told
+
+
+def test_where_rounds_differ_too_much_the_sentence_says_that_the_rest_is_open() -> None:
+    made = trials(rounds=2)
+    for at, trial in enumerate(made):
+        if trial.server == "nginx/kernel":
+            cost = {"user": 10.0, "system": 90.0, "irq": 0.0, "softirq": 0.0}
+            made[at] = load_trial("nginx/kernel", trial.number, trial.round, microseconds=cost)
+            copied = 9_000 if trial.round == 1 else 1_000  # of 10,000 samples
+            stacks = {f"{SENDS};_copy_from_iter": copied, SENDS: 10_000 - copied}
+            sampled(made[at], {("system", stack): count for stack, count in stacks.items()})
+            sampled(made[at], {("user", "nginx;ngx_http_handler"): 900})
+    (told,) = why_sentences(summarise(made, CONTEXT))
+    assert "10.0 are user space, nginx; " in told
+    assert "the rounds differ too much to tell the rest" in told
 
 
 def test_what_is_in_no_category_explains_nothing() -> None:

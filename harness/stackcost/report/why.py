@@ -145,6 +145,9 @@ def _sentence(summary: Summary, found: Factor) -> str:
     if less:
         own = [f"{number(abs(each.more.median or 0.0))} of {each.category}" for each in less[:2]]
         text += f"; {second} takes more in others: {', '.join(own)}"
+    known = sum(abs(each.more.median or 0.0) for each in more)
+    if known < abs(between.median) / 2:
+        text += "; the rounds differ too much to tell the rest"
     return f"{text}."
 
 
