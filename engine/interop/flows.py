@@ -2,19 +2,9 @@
 
 import argparse
 
+from one_template import one_template
 from payload import UNIT
-from trex.astf.api import (
-    ASTFAssociationRule,
-    ASTFGlobalInfo,
-    ASTFIPGen,
-    ASTFIPGenDist,
-    ASTFIPGenGlobal,
-    ASTFProfile,
-    ASTFProgram,
-    ASTFTCPClientTemplate,
-    ASTFTCPServerTemplate,
-    ASTFTemplate,
-)
+from trex.astf.api import ASTFGlobalInfo, ASTFProgram
 
 
 def send(program, size):
@@ -35,11 +25,6 @@ class Flows:
         server.recv(args.size)
         send(server, args.size)
 
-        addresses = ASTFIPGen(
-            glob=ASTFIPGenGlobal(ip_offset="1.0.0.0"),
-            dist_client=ASTFIPGenDist(ip_range=["16.0.0.1", "16.0.0.100"], distribution="seq"),
-            dist_server=ASTFIPGenDist(ip_range=["48.0.0.1", "48.0.0.1"], distribution="seq"),
-        )
         tuning = ASTFGlobalInfo()
         tuning.tcp.rxbufsize = args.buffer
         tuning.tcp.txbufsize = args.buffer
@@ -48,27 +33,10 @@ class Flows:
         tuning.tcp.do_sack = args.sack
         tuning.tcp.do_ecn = args.ecn
         tuning.tcp.cc_algo = args.cc_algo
-        tuning.tcp.keepinit = 30
         if args.ipv6:
             tuning.ipv6.enable = 1
             tuning.ipv6.src_msb = tuning.ipv6.dst_msb = "2001:db8::"
-        return ASTFProfile(
-            default_ip_gen=addresses,
-            default_c_glob_info=tuning,
-            default_s_glob_info=tuning,
-            templates=ASTFTemplate(
-                client_template=ASTFTCPClientTemplate(
-                    program=client,
-                    ip_gen=addresses,
-                    port=args.port,
-                    cps=args.cps,
-                    limit=args.limit,
-                ),
-                server_template=ASTFTCPServerTemplate(
-                    program=server, assoc=ASTFAssociationRule(port=args.port)
-                ),
-            ),
-        )
+        return one_template(client, server, tuning, args)
 
     def get_profile(self, tunables, **kwargs):
         """What TRex calls."""

@@ -2,19 +2,9 @@
 
 import argparse
 
+from one_template import one_template
 from payload import HEAD, REQUEST, page
-from trex.astf.api import (
-    ASTFAssociationRule,
-    ASTFGlobalInfo,
-    ASTFIPGen,
-    ASTFIPGenDist,
-    ASTFIPGenGlobal,
-    ASTFProfile,
-    ASTFProgram,
-    ASTFTCPClientTemplate,
-    ASTFTCPServerTemplate,
-    ASTFTemplate,
-)
+from trex.astf.api import ASTFGlobalInfo, ASTFProgram
 
 
 class Flows:
@@ -32,30 +22,7 @@ class Flows:
         server.recv(16)  # bytes: no request of any client is shorter
         server.send(head + body)
 
-        addresses = ASTFIPGen(
-            glob=ASTFIPGenGlobal(ip_offset="1.0.0.0"),
-            dist_client=ASTFIPGenDist(ip_range=["16.0.0.1", "16.0.0.100"], distribution="seq"),
-            dist_server=ASTFIPGenDist(ip_range=["48.0.0.1", "48.0.0.1"], distribution="seq"),
-        )
-        tuning = ASTFGlobalInfo()
-        tuning.tcp.keepinit = 30
-        return ASTFProfile(
-            default_ip_gen=addresses,
-            default_c_glob_info=tuning,
-            default_s_glob_info=tuning,
-            templates=ASTFTemplate(
-                client_template=ASTFTCPClientTemplate(
-                    program=client,
-                    ip_gen=addresses,
-                    port=args.port,
-                    cps=args.cps,
-                    limit=args.limit,
-                ),
-                server_template=ASTFTCPServerTemplate(
-                    program=server, assoc=ASTFAssociationRule(port=args.port)
-                ),
-            ),
-        )
+        return one_template(client, server, ASTFGlobalInfo(), args)
 
     def get_profile(self, tunables, **kwargs):
         """What TRex calls."""

@@ -30,6 +30,7 @@ ORIGIN, BY_NGINX, BY_HAPROXY, BY_CADDY = 8000, 8001, 8002, 8003  # on the host's
 PAGE, COMPLETE = "www/body", "complete/body"  # the latter with a head
 URL = f"https://{ENGINE_ADDRESS}/body"
 FETCH_S = 60.0
+WOLFSSL_HEADER = Path("/usr/include/wolfssl/ssl.h")
 WOLFSSL = Path(__file__).with_name("wolfssl_peer.c")
 FILES = {"certificate": CERTIFICATE_FILE, "key": KEY_FILE, "both": BOTH_FILE}
 
@@ -249,7 +250,7 @@ PEERS = (
     ),
     Peer(
         "wolfSSL",
-        "/usr/include/wolfssl/ssl.h",
+        str(WOLFSSL_HEADER),
         "apt-get install libwolfssl-dev",
         4434,
         lambda port: [
@@ -376,7 +377,7 @@ def write_files(folder: Path, certificate: Certificate) -> None:
             text = text.replace(word, str(value))
         (folder / name).write_text(text)
     (folder / "caddy.json").write_text(caddy_settings(by_name["Go (Caddy)"]))
-    if not Path("/usr/include/wolfssl/ssl.h").exists():
+    if not WOLFSSL_HEADER.exists():
         return
     built = folder / "wolfssl_peer"
     subprocess.run(["cc", "-O1", "-o", built, WOLFSSL, "-lwolfssl"], check=True)
