@@ -36,7 +36,7 @@ void Buffer::replace(std::span<const uint8_t> bytes) {
   kept_.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   size_ = periodic_from_ = static_cast<uint32_t>(bytes.size());
   period_ = 1;
-  add_up();
+  sums_.clear();
 }
 
 void Buffer::add_up() {
@@ -61,7 +61,7 @@ ChecksumSum Buffer::sum_before(size_t position) const {
 // in kept_: a span that starts at an odd one has its bytes swapped (RFC 1071 section 2(B)).
 ChecksumSum Buffer::sum(uint32_t offset, uint32_t length) const {
   const size_t first = position(offset, length);
-  if (length < kSumFrom)
+  if (length < kSumFrom || sums_.empty())
     return checksum_add(0, reinterpret_cast<const uint8_t*>(kept_.data()) + first, length);
   const uint16_t before = checksum_fold(sum_before(first));
   const ChecksumSum between = sum_before(first + length) + static_cast<uint16_t>(~before);

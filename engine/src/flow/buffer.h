@@ -32,8 +32,10 @@ class Buffer {
     return reinterpret_cast<const uint8_t*>(kept_.data()) + position(offset, length);
   }
 
-  /// Sum of these bytes as if the first were at an even position; constant time but for the edges.
-  /// Zero may come as 0xffff, which is the same number (RFC 1071 section 1).
+  /// Sum of these bytes as if the first were at an even position. Zero may come as 0xffff, which is
+  /// the same number (RFC 1071 section 1). Constant time but for the edges, if the bytes are those
+  /// of the constructor: these are sent many times. Replaced ones are sent once as a rule, so they
+  /// are summed when they are, and not where the device or nobody wants their sum.
   ChecksumSum sum(uint32_t offset, uint32_t length) const;
 
   /// Puts these bytes in the place of all that it held, in the same memory where they fit.
@@ -55,7 +57,8 @@ class Buffer {
   uint32_t periodic_from_ = 0;  ///< from here on kept_ repeats
   uint32_t period_ = 1;         ///< bytes after which it does
   std::string kept_;            ///< the whole, or what a span can start in and kMaxSpan bytes more
-  std::vector<uint16_t> sums_;  ///< sums_[i]: folded sum of kept_ before byte i * kSumBlock
+  std::vector<uint16_t> sums_;  ///< sums_[i]: folded sum of kept_ before byte i * kSumBlock; empty:
+                                ///< kept_ was replaced
 };
 
 }  // namespace engine

@@ -144,7 +144,7 @@ EVP_CIPHER_CTX* Records::load(Suite suite, TrafficKeys& keys, bool encrypt) {
 }
 
 void Records::seal(Protection& protection, Type type, std::span<const uint8_t> content,
-                   std::vector<uint8_t>& output) {
+                   RawBytes& output) {
   const size_t coded = content.size() + 1 + kTag;
   const size_t start = output.size();
   output.resize(start + kHeader + coded);
@@ -194,7 +194,7 @@ Records::Opened Records::open(Protection& protection, std::span<const uint8_t> r
 }
 
 uint8_t Records::take_messages(Protection& protection, Side own, std::span<const uint8_t> content,
-                               std::vector<uint8_t>* output) {
+                               RawBytes* output) {
   while (!content.empty()) {
     if (protection.ignored != 0) {
       const size_t ignored = std::min<size_t>(protection.ignored, content.size());

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/raw_bytes.h"
 #include "base/side.h"
 #include "tls/identity.h"
 
@@ -68,14 +69,13 @@ class Records {
   /// Both secrets are known.
   void begin(Protection& protection, Suite suite);
   /// Appends a record to `output`. `content`: kLongest bytes at most.
-  void seal(Protection& protection, Type type, std::span<const uint8_t> content,
-            std::vector<uint8_t>& output);
+  void seal(Protection& protection, Type type, std::span<const uint8_t> content, RawBytes& output);
   /// `record`: a whole one, with its header.
   Opened open(Protection& protection, std::span<const uint8_t> record);
   /// Takes handshake messages in the content of a record: tickets, which nobody wants, and key
   /// updates, which may append an answer to `output` unless this is nullptr. Returns as `alert`.
   uint8_t take_messages(Protection& protection, Side own, std::span<const uint8_t> content,
-                        std::vector<uint8_t>* output);
+                        RawBytes* output);
 
  private:
   struct Cipher {

@@ -11,7 +11,7 @@ Shared& shared_of(BIO* bio) {
 }
 
 int write_bytes(BIO* bio, const char* bytes, size_t length, size_t* written) {
-  std::vector<uint8_t>& output = shared_of(bio).output;
+  RawBytes& output = shared_of(bio).output;
   output.insert(output.end(), bytes, bytes + length);
   *written = length;
   return 1;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/raw_bytes.h"
 #include "base/time.h"
 #include "flow/pool.h"
 #include "tls/identity.h"
@@ -110,7 +111,7 @@ struct Shared {
   std::string keys;                 ///< lines as in a file of SSLKEYLOGFILE
   int step_error = SSL_ERROR_NONE;  ///< of the step that was begun, as of SSL_get_error
   std::span<const uint8_t> input;
-  std::vector<uint8_t> output;
+  RawBytes output;
   std::array<uint8_t, kRecord> plaintext;
   Records records;
   /// Of all connections: it has no state but `input` and `output`.

@@ -35,9 +35,9 @@ struct PeerKeys {
     records.begin(protection, tls::suite_of(ssl));
   }
   Bytes seal(uint8_t type, const Bytes& content) {
-    Bytes record;
+    RawBytes record;
     records.seal(protection, static_cast<Records::Type>(type), content, record);
-    return record;
+    return {record.begin(), record.end()};
   }
 
   Side side;

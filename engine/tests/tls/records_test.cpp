@@ -8,7 +8,7 @@
 namespace engine::tls {
 namespace {
 
-using Bytes = std::vector<uint8_t>;
+using Bytes = RawBytes;
 
 Bytes from_hex(const std::string& digits) {
   Bytes bytes;
