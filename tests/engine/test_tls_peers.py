@@ -22,6 +22,7 @@ from stackcost.contracts.http import P256, RSA, Certificate
 from stackcost.contracts.placement import Placement
 from stackcost.contracts.program_settings import ProgramSettings
 from stackcost.host.kernel_stack import Kernel
+from stackcost.host.namespace import execute
 from stackcost.host.waiting import wait_until
 from stackcost.servers.certificate import CERTIFICATE_FILE, KEY_FILE, make_certificate
 from stackcost.systems.registry import server_class
@@ -84,6 +85,20 @@ def open_flows(client: TrexClient, port: int, length: int, **tls: Any) -> dict[s
     latency = client.call("stackcost_get_latency", {"profile_id": "_"})["templates"][0]
     assert latency["tls_handshake"]["count"] == latency["completion"]["count"] == opened
     return told
+
+
+# Before `bed`, as the router remembers the MAC address of one kind of port.
+def test_what_a_kernel_puts_together_is_read_whole_from_packet_sockets(tmp_path: Path) -> None:
+    with (
+        host_behind_router(Wire()) as bed,
+        nginx(bed, tmp_path / "nginx", P256) as server,
+        engine_on(bed, tmp_path, server=False, kind="packet:") as client,
+    ):
+        execute(HOST, ["ethtool", "-K", HOST_INTERFACE, "gso", "on", "tso", "on"])
+        told = open_flows(client, FULL, server.response_length(), version="1.3")
+        assert told["cut_segments"] == 0
+        # It was put together: a record alone takes twelve segments of 1,448 bytes.
+        assert client.stats()["traffic"]["client"]["tcps_rcvpack"] < told["received_records"] * 4
 
 
 @pytest.mark.parametrize("certificate", [P256, pytest.param(RSA, marks=pytest.mark.long)])

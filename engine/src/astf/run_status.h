@@ -1,6 +1,7 @@
 #pragma once
 // How a run is asked for, and how it goes.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -33,6 +34,12 @@ struct RunOptions {
   /// The longest IP packet that each port of the pair sends, bytes; 0: any. Flows offer and send no
   /// longer segments, whatever their template has.
   std::array<uint32_t, kSides> mtus{};
+
+  /// Whether received payload is looked at, and not only counted.
+  bool reads_payload() const {
+    return payload_check.enabled ||
+           std::ranges::any_of(tls, [](const auto& each) { return each != nullptr; });
+  }
 };
 
 /// What becomes of open flows when a run ends.

@@ -28,6 +28,14 @@ constexpr uint32_t kSlotOverhead = 128;
 /// Longer frames are always coalesced ones.
 constexpr uint32_t kLongestMtu = 9216;
 
+/// The longest frame that fits Frame::head_length with a tag, and what is kept free before it.
+constexpr size_t kLongestFrame = UINT16_MAX - kVlanTagLength;
+constexpr size_t kBeforeFrame = 64;
+constexpr size_t kWholeBytes = kBeforeFrame + UINT16_MAX + 1;
+
+/// Memory for frames that are longer than a slot, those of one burst of a fast peer and more.
+constexpr int kWholeQueueBytes = 64 << 20;
+
 /// Memory the kernel is asked for in one piece.
 constexpr uint32_t kBlockBytes = 1 << 16;
 
@@ -61,17 +69,6 @@ constexpr size_t kUdpChecksum = 6;
 
 uint32_t status_of(tpacket2_hdr& slot) {
   return std::atomic_ref(slot.tp_status).load(std::memory_order_acquire);
-}
-
-/// The kernel took the tag out of the frame and hands it over beside it: put it back.
-uint8_t* insert_tag(uint8_t* head, const tpacket2_hdr& slot) {
-  std::memmove(head - kVlanTagLength, head, 12);
-  head -= kVlanTagLength;
-  // IEEE 802.1ad's tag has a type of its own.
-  const bool typed = (slot.tp_status & TP_STATUS_VLAN_TPID_VALID) != 0;
-  store_be<uint16_t>(head + 12, typed ? slot.tp_vlan_tpid : kEtherTypeVlan);
-  store_be<uint16_t>(head + 14, slot.tp_vlan_tci);
-  return head;
 }
 
 /// Of IPv4 the kernel completes the transport's checksum, not the header's own.
@@ -187,6 +184,16 @@ uint64_t PacketSocketQueue::lost() {
   return lost_;
 }
 
+void PacketSocketQueue::receive_whole(bool enabled) {
+  if (enabled) {
+    check(setsockopt(socket_.number, SOL_SOCKET, SO_RCVBUFFORCE, &kWholeQueueBytes,
+                     sizeof kWholeQueueBytes),
+          "getting memory for long frames");
+    set(PACKET_AUXDATA, 1, "asking for the tags of long frames");
+  }
+  set(PACKET_COPY_THRESH, enabled ? 1 : 0, "asking for long frames");
+}
+
 tpacket2_hdr& PacketSocketQueue::slot(size_t ahead) {
   return *reinterpret_cast<tpacket2_hdr*>(ring_ + (next_ + ahead) % kSlots * slot_bytes_);
 }
@@ -195,8 +202,13 @@ std::span<const Frame> PacketSocketQueue::receive() {
   size_t count = 0;
   for (received_ = 0; received_ < frames_.size(); ++received_) {
     tpacket2_hdr& next = slot(received_);
-    if ((status_of(next) & TP_STATUS_USER) == 0) break;
-    if (read(next, frames_[count])) ++count;
+    const uint32_t status = status_of(next);
+    if ((status & TP_STATUS_USER) == 0) break;
+    // As many frames are in the queue as slots say so. With several senders these may be in another
+    // order, so what the slot has of its own is left out.
+    std::optional<Received> whole;
+    if ((status & TP_STATUS_COPY) != 0) whole = from_queue();
+    if (read(whole ? *whole : in_slot(next), frames_[count])) ++count;
   }
   return {frames_.data(), count};
 }
@@ -208,29 +220,73 @@ void PacketSocketQueue::release() {
   received_ = 0;
 }
 
+PacketSocketQueue::Received PacketSocketQueue::in_slot(tpacket2_hdr& slot) {
+  Received received{
+      .head = reinterpret_cast<uint8_t*>(&slot) + slot.tp_mac,
+      .length = slot.tp_snaplen,
+      .beyond = slot.tp_len - slot.tp_snaplen,
+      .offload = {},
+      .status = slot.tp_status,
+      .tag = slot.tp_vlan_tci,
+      .tag_type = slot.tp_vlan_tpid,
+  };
+  std::memcpy(&received.offload, received.head - sizeof(OffloadHeader), sizeof(OffloadHeader));
+  return received;
+}
+
+/// The next frame of the kernel's queue; nullopt: it cannot be read.
+std::optional<PacketSocketQueue::Received> PacketSocketQueue::from_queue() {
+  whole_.resize(frames_.size() * kWholeBytes);
+  Received received{};
+  received.head = &whole_[received_ * kWholeBytes + kBeforeFrame];
+  std::array<iovec, 2> parts{iovec{&received.offload, sizeof received.offload},
+                             iovec{received.head, kLongestFrame}};
+  alignas(cmsghdr) std::array<uint8_t, CMSG_SPACE(sizeof(tpacket_auxdata))> beside;
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  message.msg_control = beside.data();
+  message.msg_controllen = beside.size();
+  const ssize_t length = recvmsg(socket_.number, &message, MSG_DONTWAIT | MSG_TRUNC);
+  if (length < static_cast<ssize_t>(sizeof received.offload)) return std::nullopt;
+  const size_t frame = static_cast<size_t>(length) - sizeof received.offload;
+  received.length = std::min(frame, kLongestFrame);
+  received.beyond = frame - received.length;
+  for (cmsghdr* each = CMSG_FIRSTHDR(&message); each != nullptr; each = CMSG_NXTHDR(&message, each))
+    if (each->cmsg_level == SOL_PACKET && each->cmsg_type == PACKET_AUXDATA) {
+      tpacket_auxdata told;
+      std::memcpy(&told, CMSG_DATA(each), sizeof told);
+      received.status = told.tp_status;
+      received.tag = told.tp_vlan_tci;
+      received.tag_type = told.tp_vlan_tpid;
+    }
+  return received;
+}
+
 /// False: it is not for this port.
-bool PacketSocketQueue::read(tpacket2_hdr& slot, Frame& frame) {
-  uint8_t* head = reinterpret_cast<uint8_t*>(&slot) + slot.tp_mac;
-  OffloadHeader offload;
-  std::memcpy(&offload, head - sizeof offload, sizeof offload);
-  size_t at_hand = slot.tp_snaplen;
-  const size_t beyond = slot.tp_len - at_hand;
-  if ((slot.tp_status & TP_STATUS_VLAN_VALID) && at_hand >= kEthernetLength) {
-    head = insert_tag(head, slot);
-    at_hand += kVlanTagLength;
+bool PacketSocketQueue::read(Received received, Frame& frame) {
+  if ((received.status & TP_STATUS_VLAN_VALID) && received.length >= kEthernetLength) {
+    // The kernel took the tag out of the frame and hands it over beside it: put it back.
+    std::memmove(received.head - kVlanTagLength, received.head, 12);
+    received.head -= kVlanTagLength;
+    // IEEE 802.1ad's tag has a type of its own.
+    const bool typed = (received.status & TP_STATUS_VLAN_TPID_VALID) != 0;
+    store_be<uint16_t>(received.head + 12, typed ? received.tag_type : kEtherTypeVlan);
+    store_be<uint16_t>(received.head + 14, received.tag);
+    received.length += kVlanTagLength;
   }
   ++counters_.ipackets;
-  counters_.ibytes += at_hand + beyond;
-  const bool too_short = at_hand < kEthernetLength;
-  if (too_short || !filter_.passes(head)) {
+  counters_.ibytes += received.length + received.beyond;
+  const bool too_short = received.length < kEthernetLength;
+  if (too_short || !filter_.passes(received.head)) {
     ++drops_[too_short ? Drop::too_short : Drop::not_ours];
     return false;
   }
   frame = Frame{};
-  frame.head = head;
-  frame.head_length = static_cast<uint16_t>(at_hand);
-  frame.payload_length = static_cast<uint32_t>(beyond);
-  if (offload.flags & (OffloadHeader::kNeedsChecksum | OffloadHeader::kChecksumValid))
+  frame.head = received.head;
+  frame.head_length = static_cast<uint16_t>(received.length);
+  frame.payload_length = static_cast<uint32_t>(received.beyond);
+  if (received.offload.flags & (OffloadHeader::kNeedsChecksum | OffloadHeader::kChecksumValid))
     frame.checksums = Checksums::trusted;
   return true;
 }
@@ -311,6 +367,9 @@ class PacketSocketPort final : public Port {
   bool receive_for(const MacAddress& mac) override {
     sockets_.front()->receive_for(mac);
     return true;
+  }
+  void receive_whole(bool enabled) override {
+    for (PacketSocketQueue* queue : sockets_) queue->receive_whole(enabled);
   }
   PortCounters losses() const override {
     PortCounters counters;

@@ -5,6 +5,9 @@
 #include <linux/if_packet.h>
 #include <sys/socket.h>
 
+#include <optional>
+
+#include "base/raw_bytes.h"
 #include "io/port.h"
 #include "net/send_heads.h"
 
@@ -43,7 +46,8 @@ struct Descriptor {
 
 /// Received frames lie in the ring and are read there. A slot holds any frame of the link's MTU
 /// whole. Of a longer one, coalesced by the kernel, it holds the beginning: headers and the first
-/// payload bytes. Nothing here reads more, so the kernel need not copy more.
+/// payload bytes. Few read more, so the kernel need not copy more. For those who do, the kernel
+/// queues the frame beside the ring as well (packet(7), PACKET_COPY_THRESH).
 class PacketSocketQueue final : public PortQueue {
  public:
   /// Opens the socket; it receives from now on. Throws ConfigError.
@@ -60,6 +64,9 @@ class PacketSocketQueue final : public PortQueue {
   void receive_for(const MacAddress& mac);
   /// Frames that found the ring full. For the control thread.
   uint64_t lost();
+  /// Has frames longer than a slot received whole, or no more. Where the kernel's queue for them is
+  /// full, only their beginning comes. For the control thread, with `receive` on another one.
+  void receive_whole(bool enabled);
 
   std::span<const Frame> receive() override;
   void release() override;
@@ -71,6 +78,17 @@ class PacketSocketQueue final : public PortQueue {
     std::array<iovec, 3> parts;
   };
 
+  /// A received frame, and what the kernel says beside it.
+  struct Received {
+    uint8_t* head;
+    size_t length;  ///< bytes that are there
+    size_t beyond;  ///< more bytes that were on the wire
+    OffloadHeader offload;
+    uint32_t status;  ///< whether it has a tag, of which type: TP_STATUS_VLAN_
+    uint16_t tag;
+    uint16_t tag_type;
+  };
+
   void send(std::span<Frame> frames) override;
   void refill(Frame& slot) override { heads_.refill(slot); }
   /// Has the interface receive what it would not (packet(7), PACKET_ADD_MEMBERSHIP).
@@ -78,7 +96,9 @@ class PacketSocketQueue final : public PortQueue {
   void set(int option, int value, const char* what);
   void open_ring(const LinkLayer& link);
   tpacket2_hdr& slot(size_t ahead);
-  bool read(tpacket2_hdr& slot, Frame& frame);
+  Received in_slot(tpacket2_hdr& slot);
+  std::optional<Received> from_queue();
+  bool read(Received received, Frame& frame);
   void describe(const Frame& frame, size_t position);
   void hand_over(std::span<mmsghdr> messages);
   void drop(Drop reason, size_t frames);
@@ -91,6 +111,7 @@ class PacketSocketQueue final : public PortQueue {
   size_t next_ = 0;      ///< the slot to read next
   size_t received_ = 0;  ///< slots out with the core
   uint64_t lost_ = 0;
+  RawBytes whole_;  ///< frames that were longer than a slot, one place for each of `frames_`
   std::array<Frame, TransmitQueue::kBurst> frames_;
 
   SendHeads heads_;

@@ -86,6 +86,9 @@ class Port {
   virtual void set_promiscuous(bool enabled) {}
   /// Has the device pass on frames for `mac`, which is not its own. False: it cannot be told.
   virtual bool receive_for(const MacAddress& mac) { return true; }
+  /// Has frames that are longer than the link's MTU, as a kernel puts them together, received
+  /// whole, or no more: few read their payload.
+  virtual void receive_whole(bool enabled) {}
   /// Takes the link up or down. False: the device cannot.
   virtual bool set_link(bool up) { return false; }
   /// Sets IEEE 802.3x flow control: 0 none, 1 obeys pauses, 2 sends them, 3 both. False: it cannot.

@@ -31,6 +31,10 @@ class EngineRuns final : public Runs {
  private:
   friend class EngineRun;
 
+  void begin(const EngineRun& run);
+  void end(const EngineRun& run);
+  void receive_whole();
+
   Machine& machine_;
   std::map<const Run*, const EngineRun*> running_;
 };
@@ -49,15 +53,16 @@ class EngineRun final : public Run {
   }
 
  public:
-  EngineRun(EngineRuns& runs, std::shared_ptr<const Profile> profile,
+  EngineRun(EngineRuns& runs, std::shared_ptr<const Profile> profile, bool reads_payload,
             std::vector<std::string> notices)
       : runs_(runs),
         profile_(std::move(profile)),
+        reads_payload_(reads_payload),
         notices_(std::move(notices)),
         on_core_(threads().size(), nullptr) {
-    runs_.running_.emplace(this, this);
+    runs_.begin(*this);
   }
-  ~EngineRun() override { runs_.running_.erase(this); }
+  ~EngineRun() override { runs_.end(*this); }
 
   /// Has the prepared parts run. When one throws, others may run already.
   void attach(std::vector<std::unique_ptr<ProfileRun>> parts);
@@ -115,6 +120,7 @@ class EngineRun final : public Run {
   }
 
   const Profile& profile() const { return *profile_; }
+  bool reads_payload() const { return reads_payload_; }
   /// Its part on data core number `core`.
   const ProfileRun& part(size_t core) const { return *on_core_[core]; }
 
@@ -123,6 +129,7 @@ class EngineRun final : public Run {
 
   EngineRuns& runs_;
   const std::shared_ptr<const Profile> profile_;
+  const bool reads_payload_;
   const std::vector<std::string> notices_;
   std::vector<ProfileRun*> on_core_;  ///< nullptr: not attached there
 };
@@ -152,7 +159,7 @@ void EngineRun::remove() {
     closed = std::ranges::all_of(on_core_, [](const ProfileRun* part) { return part == nullptr; });
   }
   wait_for_frames();
-  runs_.running_.erase(this);
+  runs_.end(*this);
 }
 
 /// Frames on a wire refer to the profile's payload, so it goes only once these have arrived.
@@ -169,6 +176,22 @@ void EngineRun::wait_for_frames() const {
         thread->run(read);
       } while (released < sent);
     }
+}
+
+void EngineRuns::begin(const EngineRun& run) {
+  running_.emplace(&run, &run);
+  receive_whole();
+}
+
+void EngineRuns::end(const EngineRun& run) {
+  if (running_.erase(&run) != 0) receive_whole();
+}
+
+/// What nobody reads need not be copied.
+void EngineRuns::receive_whole() {
+  const bool read =
+      std::ranges::any_of(running_, [](const auto& each) { return each.second->reads_payload(); });
+  for (uint32_t port = 0; port < machine_.ports(); ++port) machine_.port(port).receive_whole(read);
 }
 
 /// Segments of `profile` that do not fit a port, each kind once.
@@ -213,7 +236,8 @@ std::unique_ptr<Run> EngineRuns::start(std::shared_ptr<const Profile> profile,
     parts.push_back(machine_.threads()[number]->core().prepare(profile, own));
   }
   std::vector<std::string> notices = too_long_segments(*profile, mtus);
-  auto run = std::make_unique<EngineRun>(*this, std::move(profile), std::move(notices));
+  auto run = std::make_unique<EngineRun>(*this, std::move(profile), options.reads_payload(),
+                                         std::move(notices));
   try {
     run->attach(std::move(parts));
   } catch (...) {

@@ -59,7 +59,7 @@ void set_loopback_mtu(int mtu) {
 }
 
 /// Writes a TCP segment of `payload` for the next flush, its checksums left to the device.
-void write(PortQueue& queue, const MacAddress& to, const Bytes& payload) {
+void write(PortQueue& queue, const MacAddress& to, const Bytes& payload, VlanTags tags = {}) {
   Frame* const frame = queue.transmit().next();
   ASSERT_NE(frame, nullptr);
   const IpAddress source = IpAddress::v4(kClient);
@@ -67,6 +67,7 @@ void write(PortQueue& queue, const MacAddress& to, const Bytes& payload) {
   const auto length = static_cast<uint32_t>(20 + payload.size());
   Path path;
   path.destination = to;
+  path.tags = tags;
   uint8_t* const ip = frame->head + write_ethernet(frame->head, path, kEtherTypeIpv4);
   uint8_t* const tcp =
       compose_ip(ip, source, destination, kProtocolTcp, length, 0, Tunables{}.ttl, false);
@@ -141,6 +142,44 @@ TEST(PacketSocket, HasTheBeginningOfWhatTheKernelPutsTogetherAndTheLengthOfAll) 
     EXPECT_EQ(packet.payload().size(), frames[0].head_length - 54u);
     queue.release();
     EXPECT_EQ(queue.counters().ibytes, 54 + payload.size());
+  });
+}
+
+TEST(PacketSocket, HasWhatTheKernelPutsTogetherWholeWhereItIsRead) {
+  with_loopback([] {
+    const auto port = open_packet_socket_port("lo", 1);
+    PortQueue& queue = port->queue(0);
+    port->receive_whole(true);
+    // More than fit the ring's slots, between others that do, several times round the ring.
+    for (uint32_t round = 0; round < 100; ++round) {
+      std::vector<Bytes> payloads;
+      for (uint32_t i = 0; i < 40; ++i) {
+        Bytes& payload = payloads.emplace_back(i % 4 == 0 ? 100 : 60'000 + i);
+        for (size_t at = 0; at < payload.size(); ++at)
+          payload[at] = static_cast<uint8_t>(round + i + at / 251);
+      }
+      const VlanTags tags = vlan_tags(round % 2 == 0 ? 0 : 291);
+      for (const Bytes& payload : payloads) write(queue, port->mac(), payload, tags);
+      queue.transmit().flush();
+      for (size_t seen = 0; seen < payloads.size();) {
+        const std::span<const Frame> frames = receive(queue);
+        ASSERT_FALSE(frames.empty());
+        for (const Frame& frame : frames) {
+          const RxSegment packet = parse(frame);
+          ASSERT_EQ(packet.kind, PacketKind::tcp);
+          ASSERT_EQ(read_ethernet(frame).tags, tags);
+          ASSERT_EQ(Bytes(packet.payload().begin(), packet.payload().end()), payloads[seen++]);
+        }
+        queue.release();
+      }
+    }
+    port->receive_whole(false);
+    const Bytes payload(60'000, 7);
+    send(queue, port->mac(), payload);
+    const std::span<const Frame> frames = receive(queue);
+    ASSERT_EQ(frames.size(), 1u);
+    EXPECT_GT(frames[0].payload_length, 0u);
+    queue.release();
   });
 }
 
