@@ -34,6 +34,24 @@ def test_a_counter_that_begins_anew_has_no_rate() -> None:
     assert readings.second(counters(12.0, tcps_closed=10)).completed == 7
 
 
+def test_nothing_is_of_two_trials_or_of_the_time_between() -> None:
+    def read(at: float, closed: float, s: float) -> list[Sample]:
+        time = sample(at, "engine.latency", s, kind="completion", percentile="p50", group="")
+        return [*counters(at, tcps_closed=closed), time, sample(at, "slab.bytes", 7.0, cache="TCP")]
+
+    readings = Readings((1,))
+    readings.second(read(10.0, 0, 0.1))
+    assert readings.second(read(11.0, 900, 0.2)).completed == 900
+    assert readings.begin_trial().slab == {"TCP": 7}, "it is what there is, until it is read again"
+    first = readings.second(read(15.0, 1000, 3.0))  # flows that were held, and time without load
+    assert first.completed is None and not first.latency_us
+    later = readings.second([*read(16.0, 1500, 0.3), *read(17.0, 2100, 0.4)])
+    assert later.completed == 550 and later.latency_us == {"p50": 400_000}
+    readings.begin_trial()
+    both = readings.second([*read(18.0, 2100, 0.3), *read(20.0, 2500, 0.4)])
+    assert both.completed == 200, "of two edges that come at once"
+
+
 def test_what_was_not_read_again_stays_as_it_was() -> None:
     readings = Readings((1,))
     readings.second([*counters(10.0, tcps_closed=0), sample(10.0, "slab.bytes", 7.0, cache="TCP")])
@@ -60,6 +78,7 @@ def test_busy_time_of_the_servers_cores_is_per_completed_connection() -> None:
 def test_the_slowest_group_and_the_largest_caches_are_shown_and_unknown_values_are_not() -> None:
     readings = Readings(())
     labels = {"kind": "completion", "percentile": "p99"}
+    readings.second([sample(0.5, "engine.latency", 0.1, group=each, **labels) for each in "abc"])
     found = readings.second(
         [sample(1.0, "slab.bytes", n * 1024.0, cache=f"cache-{n}") for n in range(20)]
         + [sample(1.0, "engine.latency", value, group=group, **labels)

@@ -84,6 +84,18 @@ def test_a_page_gets_the_state_at_once_and_then_each_second(made: Made) -> None:
     assert [point["completed"] for point in found["points"]] == [None, 700.0]
 
 
+def test_a_trial_begins_with_nothing_of_the_one_before(made: Made) -> None:
+    for at, closed in ((1.0, 0), (2.0, 700)):
+        made.samples += counters(at, tcps_closed=closed)
+        made.watch.read()
+    assert made.watch.snapshot()["second"]["completed"] == 700
+    made.samples += counters(3.0, tcps_closed=800)  # after the last reading
+    made.watch.offered(load_trial())
+    made.samples += counters(9.0, tcps_closed=800)
+    made.watch.read()
+    assert made.watch.snapshot()["second"]["completed"] is None
+
+
 def test_costs_and_flags_come_with_stored_trials(made: Made) -> None:
     trial = load_trial()
     trial.load.client |= {"tcps_sndrexmitpack": 5}

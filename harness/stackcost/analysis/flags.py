@@ -94,7 +94,7 @@ def generator_limits(seen: Readings) -> list[str]:
     found = generators.limits(seen)
     kept = seen.trial.traffic.schedule
     if kept and kept.intended > kept.opened:
-        found.append(f"{kept.intended - kept.opened} connections of the schedule not started")
+        found.append(f"{kept.intended - kept.opened:,} connections of the schedule not started")
     return found
 
 
@@ -189,7 +189,7 @@ def _of_readings(seen: Readings) -> list[str]:
     if (network := trial.traffic.network) and network.no_room:
         found.append(f"the generator had no room for {network.no_room:,} frames of the network")
     if trial.traffic.unexpectedly_retransmitted:
-        found.append(f"{trial.traffic.retransmitted} segments retransmitted")
+        found.append(f"{trial.traffic.retransmitted:,} segments retransmitted")
     return found + _failed_collectors(trial)
 
 

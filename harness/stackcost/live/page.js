@@ -8,6 +8,7 @@ const at = (id) => document.getElementById(id);
 
 function number(value) {
   if (value === null || value === undefined) return "-";
+  if (value === 0) return "0";
   return value >= 100 ? Math.round(value).toLocaleString("en") : value.toPrecision(3);
 }
 
@@ -22,7 +23,9 @@ function element(name, text, of) {
   return made;
 }
 
-function rows(table, heads, lines) {
+// `none`: the text in place of a table without lines.
+function rows(table, heads, lines, none) {
+  if (!lines.length) [heads, lines] = [[], [[none]]];
   const made = [heads, ...lines].map((cells, index) => {
     const row = element("tr");
     row.append(...cells.map((cell) => element(index ? "td" : "th", cell)));
@@ -31,7 +34,7 @@ function rows(table, heads, lines) {
   table.replaceChildren(...made);
 }
 
-// Two lines over the last minutes, a point that is not known is a gap; returns the upper end as text.
+// Two lines over the last minutes; a point that is not known is a gap, one between gaps a dot. Returns the upper end as text.
 function plot(svg, points, first, second, unit = 1) {
   const known = points.flatMap((point) => [point[first], point[second]]).filter((v) => v !== null);
   const top = Math.max(1e-9, ...known) * 1.1;
@@ -43,7 +46,8 @@ function plot(svg, points, first, second, unit = 1) {
       const value = point[name];
       if (value !== null && value !== undefined) {
         const x = (index * WIDTH) / Math.max(1, points.length - 1);
-        path += `${drawing ? "L" : "M"}${x.toFixed(1)} ${(HEIGHT - (value / top) * HEIGHT).toFixed(1)}`;
+        const place = `${x.toFixed(1)} ${(HEIGHT - (value / top) * HEIGHT).toFixed(1)}`;
+        path += drawing ? `L${place}` : `M${place}L${place}`;
       }
       drawing = value !== null && value !== undefined;
     });
@@ -76,7 +80,7 @@ function cores(place, shares) {
     row.append(element("span", `core ${cpu}: ${Math.round(busy * 100)} %`), bar);
     return row;
   });
-  place.replaceChildren(...made);
+  place.replaceChildren(...(made.length ? made : [element("p", "not read yet; not at all in a search for a ceiling")]));
 }
 
 function show(state) {
@@ -99,13 +103,18 @@ function show(state) {
   at("p99").textContent = number(latency.p99 === undefined ? null : latency.p99 / 1000);
   at("cost").textContent = number(second.us_per_connection);
   at("rates-top").textContent = plot(at("rates"), state.points, "completed", "offered");
+  for (const each of document.querySelectorAll(".span")) {
+    each.textContent = `${state.points.length} readings, about one a second while there is load`;
+  }
   at("times-top").textContent = plot(at("times"), state.points, "p50", "p99", 1000);
   cores(at("cores"), second.cores);
   rows(at("slab"), ["cache", "KiB"],
-    Object.entries(second.slab).map(([name, bytes]) => [name, number(bytes / 1024)]));
+    Object.entries(second.slab).map(([name, bytes]) => [name, number(bytes / 1024)]), "not read yet");
   rows(at("costs"), ["system", "load", "us of CPU a connection", "trials"],
-    state.costs.map((cost) => [cost.system, cost.load, number(cost.us), String(cost.trials)]));
-  at("flags").replaceChildren(...state.flags.slice().reverse().map((flag) => element("li", flag)));
+    state.costs.map((cost) => [cost.system, cost.load, number(cost.us), String(cost.trials)]),
+    "no trial with this figure is over yet; those of a search have none");
+  const flags = state.flags.length ? state.flags.slice().reverse() : ["none so far"];
+  at("flags").replaceChildren(...flags.map((flag) => element("li", flag)));
 }
 
 const events = new EventSource("events");

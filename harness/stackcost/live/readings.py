@@ -34,7 +34,7 @@ class Second:
 
 
 class Readings:
-    """Keeps the newest sample of each series of the few metrics that are shown."""
+    """Keeps the newest sample of each series of the few metrics that are shown, in one trial."""
 
     METRICS = frozenset(("trex.counter", "engine.latency", "cpu.exact_time", "slab.bytes"))
 
@@ -42,6 +42,14 @@ class Readings:
         self._server = {str(cpu) for cpu in server_cpus}
         self._before: dict[Series, Sample] = {}
         self._last = Second()
+
+    def begin_trial(self) -> Second:
+        """Forget the rates and times of the trial before: none is of two trials, or of the time
+        between. What cores did and what caches hold stays until it is read again.
+        """
+        self._before.clear()
+        self._last = Second(cores=self._last.cores, slab=self._last.slab)
+        return self._last
 
     def second(self, samples: Iterable[Sample]) -> Second:
         """What the samples since the last call say; of what was not read again, the same as then.
@@ -51,7 +59,9 @@ class Readings:
         newest: dict[Series, Sample] = {}
         for sample in samples:
             if sample.metric in self.METRICS and sample.value is not None:
-                newest[sample.metric, *sample.labels.values()] = sample
+                series = sample.metric, *sample.labels.values()
+                self._before.setdefault(series, sample)
+                newest[series] = sample
         found = self._of(newest)
         self._before.update(newest)
         self._last = found
@@ -60,8 +70,6 @@ class Readings:
     def _of(self, newest: Mapping[Series, Sample]) -> Second:
         found, rates, busy = Second(), dict[str, float](), 0.0
         read = {series[0] for series in newest}
-        if "cpu.exact_time" not in read:
-            found.cores = self._last.cores
         if "slab.bytes" not in read:
             found.slab = self._last.slab
         if "engine.latency" not in read:
@@ -71,15 +79,17 @@ class Readings:
             if metric == "slab.bytes":
                 found.slab[labels["cache"]] = value
                 continue
+            earlier = self._before[series]
+            if sample.time <= earlier.time:
+                continue  # the first reading of a trial: times, too, are of what was before it
             if metric == "engine.latency":
                 if labels["kind"] == TIMED:
                     name = labels["percentile"]
                     found.latency_us[name] = max(value * 1e6, found.latency_us.get(name, 0.0))
                 continue
-            earlier = self._before.get(series)
-            grown = value - (earlier.value or 0.0) if earlier else -1.0
-            if earlier is None or sample.time <= earlier.time or grown < 0:
-                continue  # the first reading, or a counter that began anew
+            grown = value - (earlier.value or 0.0)
+            if grown < 0:
+                continue  # a counter that began anew
             rate = grown / (sample.time - earlier.time)
             if metric == "cpu.exact_time":
                 found.cores.setdefault(labels["cpu"], {})[labels["kind"]] = rate
@@ -97,6 +107,7 @@ class Readings:
         else:
             found.attempted, found.completed = self._last.attempted, self._last.completed
             found.failed, found.us_per_connection = self._last.failed, self._last.us_per_connection
+        found.cores = found.cores or self._last.cores
         largest = sorted(found.slab.items(), key=lambda each: -each[1])[:CACHES]
         found.slab = dict(largest)
         return found

@@ -52,10 +52,9 @@ class Watch:
         self._trials = 0
 
     def begins(self, folder: RunFolder, progress: Progress) -> None:
-        """Of several runs, as of a device, the page shows the newest."""
+        """Of several runs, as of a device, the page shows the newest, and the costs of them all."""
         with self._lock:
             self._run, self._progress = folder.name, progress
-            self._costs.clear()
             self._flags.clear()
             self._trials = 0
 
@@ -67,9 +66,12 @@ class Watch:
                 self._readings = Readings(session.experiment.cores.server)
 
     def offered(self, trial: Trial | None) -> None:
-        """What it offers is beside what comes to an end."""
+        """What it offers is beside what comes to an end, of this trial alone."""
         with self._lock:
             self._offered = trial.offered_cps or None if trial else None
+            if trial and self._session:
+                self._taken = len(self._session.sampler.samples)
+                self._second = self._readings.begin_trial()
 
     def stored(self, trial: Trial, session: ServerSession) -> None:
         """Its flags and its cost, as they will be in the answer."""
