@@ -15,10 +15,10 @@ from typing import NamedTuple
 from hdrh.histogram import HdrHistogram
 
 from stackcost.analysis import cpu
-from stackcost.analysis.core_time import sum_of
 from stackcost.analysis.readings import Readings
 from stackcost.campaign.observers import observed_by
 from stackcost.campaign.turn import PlannedTrial, PlannedTrials, Purpose
+from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.latency import percentile_us
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
@@ -29,6 +29,7 @@ from stackcost.selfcheck.row import Row, row
 from stackcost.session.profile_session import ProfileSession
 
 LIVE_TOLERANCE = 0.003
+ATTEMPTS = 4  # at a trial that was so disturbed that it has no figure
 
 
 class Seen(NamedTuple):
@@ -47,7 +48,7 @@ def live_steps(session: ProfileSession, rounds: int) -> PlannedTrials[tuple[Row,
     for number in range(rounds):
         pair = dict[bool, Seen]()
         for shown in (True, False) if number % 2 else (False, True):
-            pair[shown] = yield from _made(session, watch if shown else None)
+            pair[shown] = yield from made(session, watch if shown else None)
         pairs.append(pair)
     without, with_page = [pair[False] for pair in pairs], [pair[True] for pair in pairs]
     thread = row(
@@ -72,7 +73,10 @@ def live_steps(session: ProfileSession, rounds: int) -> PlannedTrials[tuple[Row,
     ]
 
 
-def _made(session: ProfileSession, watch: Watch | None) -> PlannedTrials[Seen]:
+def made(session: ProfileSession, watch: Watch | None) -> PlannedTrials[Seen]:
+    """One trial with this watch on the page, or without a page; one without its figures, which
+    something else on the machine has cost it, is made again. StackcostError if none has them.
+    """
     part, cores = session.experiment.load, session.experiment.cores.server
     load, shares = ConstantLoad(offered_cps=part.offered_cps[0]), list[float]()
 
@@ -82,18 +86,24 @@ def _made(session: ProfileSession, watch: Watch | None) -> PlannedTrials[Seen]:
             offer_load(session, trial, part)
             shares.append((_page_seconds() - before) / (time.monotonic() - began))
 
-    with observed_by(watch) if watch else nullcontext():
-        (trial,) = yield PlannedTrial(
-            trial=Trial(session.local_server.server.name, 0, 1, load, session.response_bytes),
-            make=make,
-            words="with the live page" if watch else "without the live page",
-            purpose=Purpose(),
-        )
-    cost = sum_of(cpu.server_cost(Readings(trial), cores).values())
-    (kinds,) = (trial.traffic.latency or {}).values()
-    median = percentile_us(HdrHistogram.decode(kinds["completion"]), 50)
-    assert cost is not None and median is not None, "a figure was not read"
-    return Seen(shares[0], cost, median)
+    words = "with the live page" if watch else "without the live page"
+    for _attempt in range(ATTEMPTS):
+        with observed_by(watch) if watch else nullcontext():
+            (trial,) = yield PlannedTrial(
+                trial=Trial(session.local_server.server.name, 0, 1, load, session.response_bytes),
+                make=make,
+                words=words,
+                purpose=Purpose(),
+            )
+        seen = Readings(trial)
+        cost = cpu.server_total(seen, cores)
+        (kinds,) = (trial.traffic.latency or {"": {}}).values()
+        times = kinds.get("completion")
+        median = percentile_us(HdrHistogram.decode(times), 50) if times else None
+        if cost is not None and median is not None:
+            return Seen(shares[-1], cost, median)
+    why = cpu.why_no_cost(seen, cores) or "no completion time was read"
+    raise StackcostError(f"{words}, no trial of {ATTEMPTS} has its figures: {why}")
 
 
 @contextmanager
