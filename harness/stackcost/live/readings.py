@@ -3,7 +3,7 @@
 These are for the eye. Figures come from whole windows, with their checks, when a trial is over.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stackcost.contracts.load.base import ABORTED, FAILED
@@ -51,21 +51,26 @@ class Readings:
         self._last = Second(cores=self._last.cores, slab=self._last.slab)
         return self._last
 
-    def second(self, samples: Iterable[Sample]) -> Second:
+    def second(self, samples: Sequence[Sample]) -> Second:
         """What the samples since the last call say; of what was not read again, the same as then.
 
         Trials of a search are read at their edges only.
         """
-        newest: dict[Series, Sample] = {}
-        for sample in samples:
-            if sample.metric in self.METRICS and sample.value is not None:
-                series = sample.metric, *sample.labels.values()
-                self._before.setdefault(series, sample)
-                newest[series] = sample
+        newest = self._by_series(samples)
+        if not self._before:  # a trial begins: two edges may come at once
+            self._before = self._by_series(reversed(samples))
         found = self._of(newest)
         self._before.update(newest)
         self._last = found
         return found
+
+    def _by_series(self, samples: Iterable[Sample]) -> dict[Series, Sample]:
+        """The last one of each series."""
+        return {
+            (sample.metric, *sample.labels.values()): sample
+            for sample in samples
+            if sample.metric in self.METRICS and sample.value is not None
+        }
 
     def _of(self, newest: Mapping[Series, Sample]) -> Second:
         found, rates, busy = Second(), dict[str, float](), 0.0
@@ -79,8 +84,8 @@ class Readings:
             if metric == "slab.bytes":
                 found.slab[labels["cache"]] = value
                 continue
-            earlier = self._before[series]
-            if sample.time <= earlier.time:
+            earlier = self._before.get(series)
+            if earlier is None or sample.time <= earlier.time:
                 continue  # the first reading of a trial: times, too, are of what was before it
             if metric == "engine.latency":
                 if labels["kind"] == TIMED:
