@@ -47,7 +47,7 @@ function plot(svg, points, first, second, unit = 1) {
       if (value !== null && value !== undefined) {
         const x = (index * WIDTH) / Math.max(1, points.length - 1);
         const place = `${x.toFixed(1)} ${(HEIGHT - (value / top) * HEIGHT).toFixed(1)}`;
-        path += drawing ? `L${place}` : `M${place}L${place}`;
+        path += drawing ? `L${place}` : `M${place}h1.5`;
       }
       drawing = value !== null && value !== undefined;
     });
@@ -104,7 +104,7 @@ function show(state) {
   at("cost").textContent = number(second.us_per_connection);
   at("rates-top").textContent = plot(at("rates"), state.points, "completed", "offered");
   for (const each of document.querySelectorAll(".span")) {
-    each.textContent = `${state.points.length} readings, about one a second while there is load`;
+    each.textContent = `${state.points.length} readings, one a second`;
   }
   at("times-top").textContent = plot(at("times"), state.points, "p50", "p99", 1000);
   cores(at("cores"), second.cores);
