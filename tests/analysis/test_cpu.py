@@ -5,6 +5,7 @@ from stackcost.analysis.core_time import IDLE_TASK, core_seconds
 from stackcost.analysis.cores import core_shares
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
+from stackcost.contracts.roles import POLL_ROLE
 from stackcost.contracts.trial import Trial
 from stackcost.report.http import series
 from tests.analysis.http_trials import asked, summary
@@ -41,6 +42,21 @@ def test_time_is_divided_as_in_the_warm_up_where_that_was_read() -> None:
     assert (cost["user"], cost["system"]) == (pytest.approx(37.5), pytest.approx(12.5))
     core = core_time.core_seconds(seen, 1, "sustain")
     assert core is not None and core.user == pytest.approx(0.5 * 0.25)
+
+
+def test_a_device_without_a_program_has_no_time_in_user_mode_and_a_cost() -> None:
+    trial = load_trial("dut/forwarding", microseconds={"irq": 1, "softirq": 9})
+    trial.samples = [each for each in trial.samples if each.metric != "process.cpu_time"]
+    thread = {"role": f"{POLL_ROLE}-0", "process": "9"}
+    for kind in ("user", "system"):
+        trial.samples += counter("process.cpu_time", 0.0, {**thread, "kind": kind})
+    poll = {"cpu": "1", "process": "9", "thread": "9", "command": "napi/sc-dut0", "kind": "task"}
+    trial.samples += counter("task.time", 0.05, poll)
+    seen = Readings(trial)
+    assert cpu.server_cost(seen, cpus=[1]) == pytest.approx(
+        {"user": 0, "system": 5, "irq": 1, "softirq": 9}
+    )
+    assert cpu.server_total(seen, cpus=[1]) == pytest.approx(15) and not cpu.why_no_cost(seen, [1])
 
 
 def test_polling_peer_costs_its_busy_time_and_the_wire_is_shown_beside_it() -> None:

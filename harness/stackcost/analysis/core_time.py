@@ -59,8 +59,10 @@ def _user_share(seen: Readings, cpus: Collection[int], phase: str) -> float | No
     """Share of user mode in the time of the server's processes.
 
     Exact where tasks were split at system calls, for the whole trial or for its warm-up. Else by
-    the kernel's account of these processes.
+    the kernel's account of these processes. A device that has no program has none in user mode.
     """
+    if _process_samples(seen) and not own_processes(seen):
+        return 0.0
     user, system = (_process_seconds(seen, cpus, phase, kind=kind) for kind in ("user", "system"))
     if user is None and system is None:
         share = user_mode_share(seen, own_processes(seen))
