@@ -66,7 +66,7 @@ def test_segments_sent_again_over_a_lossy_network_are_no_fault() -> None:
     over_none = over(0)
     sent_again(over_none)
     whole = Readings(over_none)
-    assert "3050 segments retransmitted" in flags_of(whole, (1,))
+    assert "3,050 segments retransmitted" in flags_of(whole, (1,))
     assert overload(whole, (1,)) and diagnosis(whole)
     assert not all(check.holds for check in checks(whole, (1,)))
 
