@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import ServerSettings
-from stackcost.host import io_uring
+from stackcost.host import io_uring, mptcp
 from stackcost.host.compiler import compile_program
 from stackcost.host.napi import set_polls
 from stackcost.servers.program import HttpProgram
@@ -16,7 +16,6 @@ LIBRARY = Path("/usr/include/liburing.h")
 BACKLOG = 511  # as nginx
 # Of the example in that section.
 POLLS = {"defer_hard_irqs": 100, "gro_flush_timeout": 200_000, "irq_suspend_timeout": 20_000_000}
-MPTCP = Path("/proc/sys/net/mptcp/enabled")
 
 
 class SmallByEpoll(HttpProgram):
@@ -67,11 +66,7 @@ class SmallOnMptcp(SmallByEpoll):
     @classmethod
     def lacks(cls) -> str:
         """The library, or MPTCP in this kernel."""
-        has = MPTCP.exists() and MPTCP.read_text().strip() == "1"
-        refused = (
-            "this kernel has no MPTCP, or it is off; use one with CONFIG_MPTCP=y, or: sysctl -w "
-        )
-        return super().lacks() or ("" if has else f"{refused}net.mptcp.enabled=1")
+        return super().lacks() or mptcp.refused()
 
 
 class SmallByBusyPolls(SmallByEpoll):

@@ -11,7 +11,7 @@ def test_every_profile_of_the_publications_is_a_stack() -> None:
     wanted = {"balanced", "performance", "wrk", "wrk2", "nginx-server", "white-paper"}
     wanted |= {"haproxy-balanced", "haproxy-performance", "reverse-proxy-throughput"}
     assert wanted == set(profile_names())
-    assert {"kernel", *(f"onload-{name}" for name in wanted)} == set(stack_names())
+    assert {"kernel", "mptcp", *(f"onload-{name}" for name in wanted)} == set(stack_names())
     with pytest.raises(StackcostError, match="no stack 'onload-throughput'"):
         check_stack("onload-throughput")  # a fragment of Onload's, and no profile
 

@@ -8,13 +8,18 @@ there are sockets.
 
 from collections.abc import Mapping, Sequence
 
-# Made per connection by: net/ipv4/tcp*.c and net/socket.c; fs/file_table.c and fs/dcache.c, as
-# every socket is a file; fs/eventpoll.c; security/security.c; net/core/skbuff.c; net/netfilter.
+# Made per connection by: net/ipv4/tcp*.c, net/mptcp and net/socket.c; fs/file_table.c and
+# fs/dcache.c, as every socket is a file; fs/eventpoll.c; security/security.c; net/core/skbuff.c;
+# net/netfilter.
 CONNECTION_CACHES = frozenset(
     {
         "TCP",
         "TCPv6",
+        "MPTCP",
+        "MPTCPv6",
         "request_sock_TCP",
+        "request_sock_subflow_v4",
+        "request_sock_subflow_v6",
         "tw_sock_TCP",
         "tcp_bind_bucket",
         "tcp_bind2_bucket",

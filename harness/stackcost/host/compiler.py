@@ -19,8 +19,16 @@ def compile_program(source: Path, program: Path, libraries: Sequence[str] = ()) 
     """Make a program of one C file and these libraries ("ssl"); StackcostError when the compiler
     refuses it.
     """
-    linked = [f"-l{name}" for name in libraries]
-    command = [find_program("cc"), "-O2", "-o", str(program), str(source), *linked]
+    _compile(source, program, [f"-l{name}" for name in libraries])
+
+
+def compile_library(source: Path, library: Path) -> None:
+    """Make a library of one C file, that can be loaded before a program's own; errors as above."""
+    _compile(source, library, ["-shared", "-fPIC"])
+
+
+def _compile(source: Path, made_file: Path, flags: Sequence[str]) -> None:
+    command = [find_program("cc"), "-O2", "-o", str(made_file), str(source), *flags]
     limit = scaled_timeout(COMPILE_TIMEOUT_S)
     made = subprocess.run(command, capture_output=True, text=True, timeout=limit)
     if made.returncode != 0:

@@ -1,6 +1,7 @@
 """What carries the TCP connections of a program: the kernel's stack, or one that takes its place.
 
-An experiment names a stack (`kernel`, `onload-balanced`); servers and clients are started by it.
+An experiment names a stack (`kernel`, `mptcp`, `onload-balanced`); servers and clients are started
+by it.
 """
 
 from collections.abc import Sequence
@@ -9,6 +10,9 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import Placement
 from stackcost.contracts.stack import KERNEL, Stack
 from stackcost.host.kernel_stack import Kernel
+from stackcost.host.mptcp import refused as refused_mptcp
+from stackcost.stacks.mptcp import NAME as MPTCP
+from stackcost.stacks.mptcp import Mptcp
 from stackcost.stacks.onload import (
     PREFIX,
     Installation,
@@ -21,7 +25,7 @@ from stackcost.stacks.onload import (
 
 def stack_names() -> list[str]:
     """All there are, whether they can run here or not."""
-    return [KERNEL, *(PREFIX + name for name in profile_names())]
+    return [KERNEL, MPTCP, *(PREFIX + name for name in profile_names())]
 
 
 def check_stack(name: str) -> None:
@@ -37,6 +41,8 @@ def stack_of(name: str, placement: Placement) -> Stack:
     check_stack(name)
     if name == KERNEL:
         return Kernel(placement)
+    if name == MPTCP:
+        return Mptcp(placement)
     return Onload(placement, profile_of(name.removeprefix(PREFIX)))
 
 
@@ -47,6 +53,8 @@ def stack_lacks(name: str, interfaces: Sequence[str] = ()) -> str:
     """
     if name == KERNEL:
         return ""
+    if name == MPTCP:
+        return refused_mptcp()
     installation = Installation()
     return installation.lacks() or refused(installation, interfaces)
 

@@ -1,0 +1,80 @@
+"""Multipath TCP: what its counters say of a trial, and a run with second subflows on the bed."""
+
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from stackcost.analysis.readings import Readings
+from stackcost.bed.network import existing_namespaces
+from stackcost.comparison.feeder import run_experiment
+from stackcost.contracts.counts import NOT_SEEN
+from stackcost.contracts.load import HttpClients
+from stackcost.contracts.placement import Placement
+from stackcost.experiment.read_file import read_experiment
+from stackcost.files import EXPERIMENTS
+from stackcost.host.mptcp import refused
+from stackcost.report.answer import summarise_again
+from stackcost.stacks import mptcp
+
+
+@pytest.mark.parametrize(
+    ("answered", "fell_back", "joined", "carried"),
+    [
+        (20, 0, 20, "mptcp"),
+        (20, 1, 19, "kernel"),
+        (0, 0, 0, NOT_SEEN),
+        (20, 0, 0, NOT_SEEN),
+    ],
+)
+@pytest.mark.parametrize("listens", [None, ("48.0.0.1", 80)])
+def test_it_is_mptcp_if_none_fell_back_and_subflows_were_joined(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    listens: tuple[str, int] | None,
+    answered: int,
+    fell_back: int,
+    joined: int,
+    carried: str,
+) -> None:
+    names, grown = mptcp.SERVER if listens else mptcp.CLIENT, [0, 0, 0]
+
+    def said(namespace: str, command: list[str]) -> str:
+        values = " ".join(str(7 + each) for each in grown)
+        return f"MPTcpExt: {' '.join(names)}\nMPTcpExt: {values}\n"
+
+    monkeypatch.setattr(mptcp, "execute", said)
+    stack = mptcp.Mptcp(Placement("a", "b", (0,), tmp_path, listens=listens))
+    stack.check_stack("before", {})
+    assert stack.stack_check(idle=True).as_wanted
+    grown[:] = [answered, fell_back, joined]
+    stack.check_stack("after", {})
+    check = stack.stack_check()
+    assert check.carried == carried and bool(check.why) != check.as_wanted
+    assert check.observations == dict(zip(names, grown, strict=True))
+
+
+@pytest.mark.bed
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_a_second_subflow_of_every_connection_is_measured(tmp_path: Path) -> None:
+    if why := refused():
+        pytest.skip(why)
+    experiment = read_experiment(EXPERIMENTS / "mptcp.yaml", quick=True)
+    experiment = experiment.model_copy(update={"rounds": 1})
+    run = run_experiment(experiment, "mptcp", tmp_path, [], Console(quiet=True))
+    summarise_again(run)
+    assert existing_namespaces() == []
+    (server,) = run.summary()["servers"]
+    figures = {level["test"]: level["figures"] for level in server["levels"]}
+    trials = {trial.load_of(HttpClients).test: trial for trial in run.trials()}
+    for name, count in (("held-200", 200), ("held-1000", 1000)):
+        assert figures[name]["server_cpu_total"]["median"] > 0 == figures[name]["failed"]["median"]
+        for check, names in (
+            (trials[name].stack_check, mptcp.SERVER),
+            (trials[name].traffic.stack_check, mptcp.CLIENT),
+        ):
+            assert check is not None and check.as_wanted
+            assert [check.observations[each] for each in names] == [count, 0, count]
+        sockets = Readings(trials[name]).level("slab.active", "sustain", cache="MPTCP")
+        assert sockets is not None and sockets >= 2 * count, "of both ends"
