@@ -1,6 +1,8 @@
 """What the doctor says of this machine, and of machines that lack something."""
 
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +30,17 @@ def test_looking_leaves_nothing_behind() -> None:
 def test_a_kernel_without_steering_cannot_compare() -> None:
     check = kernel.check_steering({"RPS": "n"})
     assert check.needed and check.state is State.MISSING
+
+
+def test_without_ip_the_hint_is_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unshare = shutil.which("unshare")
+    assert unshare
+    (tmp_path / "unshare").symlink_to(unshare)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    check = kernel.check_namespaces()
+    assert check.state is State.MISSING and check.hint == "apt-get install iproute2"
 
 
 @pytest.mark.parametrize(

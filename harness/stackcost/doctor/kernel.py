@@ -2,6 +2,7 @@
 
 import os
 import platform
+import shutil
 import socket
 import subprocess
 from pathlib import Path
@@ -10,6 +11,7 @@ from stackcost.collect.cpu_account import CpuAccount
 from stackcost.contracts.errors import StackcostError
 from stackcost.doctor.check import HostCheck, State
 from stackcost.host import io_uring
+from stackcost.host.debian import PROGRAMS, install_command
 
 AF_XDP = 44  # include/linux/socket.h; Python has no name for it
 ROOT = "run it as root: sudo stackcost doctor"
@@ -53,12 +55,15 @@ def check_namespaces() -> HostCheck:
     )
     if tried.returncode == 0:
         return HostCheck("namespaces and veth", State.OK, "they can be made", needed=True)
+    hint = f"{ROOT}; in a container add --privileged; or run: modprobe veth"
+    if not shutil.which("ip"):
+        hint = install_command([PROGRAMS["ip"]])
     return HostCheck(
         "namespaces and veth",
         State.MISSING,
         tried.stderr.strip(),
         "no test bed can be made on this machine",
-        f"{ROOT}; in a container add --privileged; or run: modprobe veth",
+        hint,
         needed=True,
     )
 
