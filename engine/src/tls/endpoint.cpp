@@ -335,6 +335,8 @@ void Endpoint::encrypt(Context& context, Flow& flow, Session& session) {
       break;
     }
     if (length != 0) write(session, {buffer.at(next.offset, length), length});
+    // A segment that can have a whole record has just that: its receiver need not put it together.
+    if (flow.mss >= SealedBuffers::kLarge) send_output(context, flow, session);
     next.offset += length;
     if (next.offset == buffer.size()) session.pending.erase(session.pending.begin());
   }
