@@ -17,7 +17,7 @@ namespace {
 /// What the gateway says of itself, for all to hear (RFC 5227 section 1.2, RFC 826).
 std::vector<uint8_t> gratuitous_arp(uint32_t address, const MacAddress& mac) {
   std::vector<uint8_t> frame(14 + 28);
-  write_ethernet(frame.data(), {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, mac, 0}, kEtherTypeArp);
+  write_ethernet(frame.data(), {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, mac, {}}, kEtherTypeArp);
   uint8_t* const arp = frame.data() + 14;
   store_be<uint64_t>(arp, 0x0001'0800'0604'0001);
   std::copy(mac.begin(), mac.end(), arp + 8);
