@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <type_traits>
 #include <vector>
 
@@ -13,16 +14,8 @@ template <class T>
 struct LeavingAllocator : std::allocator<T> {
   static_assert(std::is_trivially_default_constructible_v<T>);
   template <class U>
-  struct rebind {
-    using other = LeavingAllocator<U>;
-  };
-  template <class U>
   void construct(U* place) noexcept {
     ::new (static_cast<void*>(place)) U;
-  }
-  template <class U, class Value>
-  void construct(U* place, Value&& value) {
-    ::new (static_cast<void*>(place)) U(std::forward<Value>(value));
   }
 };
 

@@ -41,7 +41,6 @@ void Buffer::replace(std::span<const uint8_t> bytes) {
 
 void Buffer::add_up() {
   const auto* bytes = reinterpret_cast<const uint8_t*>(kept_.data());
-  sums_.clear();
   sums_.reserve(kept_.size() / kSumBlock + 1);
   ChecksumSum sum = 0;
   for (size_t block = 0; block <= kept_.size() / kSumBlock; ++block) {

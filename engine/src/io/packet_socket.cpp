@@ -123,6 +123,10 @@ void PacketSocketQueue::open_ring(const LinkLayer& link) {
   set(PACKET_VNET_HDR, 1, "asking for offloads");
   set(PACKET_IGNORE_OUTGOING, 1, "leaving out what is sent");
   set(PACKET_QDISC_BYPASS, 1, "sending past the queueing discipline");
+  set(PACKET_AUXDATA, 1, "asking for the tags of long frames");
+  // With less memory fewer long frames come whole, which is counted: there is nothing to fail.
+  setsockopt(socket_.number, SOL_SOCKET, SO_RCVBUFFORCE, &kWholeQueueBytes,
+             sizeof kWholeQueueBytes);
 
   slot_bytes_ = std::bit_ceil(std::min(link.mtu, kLongestMtu) + kSlotOverhead);
   tpacket_req request{};
@@ -184,14 +188,10 @@ uint64_t PacketSocketQueue::lost() {
   return lost_;
 }
 
+// A kernel that refuses goes on with the beginnings of frames.
 void PacketSocketQueue::receive_whole(bool enabled) {
-  if (enabled) {
-    check(setsockopt(socket_.number, SOL_SOCKET, SO_RCVBUFFORCE, &kWholeQueueBytes,
-                     sizeof kWholeQueueBytes),
-          "getting memory for long frames");
-    set(PACKET_AUXDATA, 1, "asking for the tags of long frames");
-  }
-  set(PACKET_COPY_THRESH, enabled ? 1 : 0, "asking for long frames");
+  const int threshold = enabled ? 1 : 0;
+  setsockopt(socket_.number, SOL_PACKET, PACKET_COPY_THRESH, &threshold, sizeof threshold);
 }
 
 tpacket2_hdr& PacketSocketQueue::slot(size_t ahead) {
@@ -206,9 +206,8 @@ std::span<const Frame> PacketSocketQueue::receive() {
     if ((status & TP_STATUS_USER) == 0) break;
     // As many frames are in the queue as slots say so. With several senders these may be in another
     // order, so what the slot has of its own is left out.
-    std::optional<Received> whole;
-    if ((status & TP_STATUS_COPY) != 0) whole = from_queue();
-    if (read(whole ? *whole : in_slot(next), frames_[count])) ++count;
+    const bool queued = (status & TP_STATUS_COPY) != 0;
+    if (read(queued ? from_queue(next) : in_slot(next), frames_[count])) ++count;
   }
   return {frames_.data(), count};
 }
@@ -234,8 +233,8 @@ PacketSocketQueue::Received PacketSocketQueue::in_slot(tpacket2_hdr& slot) {
   return received;
 }
 
-/// The next frame of the kernel's queue; nullopt: it cannot be read.
-std::optional<PacketSocketQueue::Received> PacketSocketQueue::from_queue() {
+/// The next frame of the kernel's queue; where it cannot be read, what the slot has.
+PacketSocketQueue::Received PacketSocketQueue::from_queue(tpacket2_hdr& slot) {
   whole_.resize(frames_.size() * kWholeBytes);
   Received received{};
   received.head = &whole_[received_ * kWholeBytes + kBeforeFrame];
@@ -248,7 +247,7 @@ std::optional<PacketSocketQueue::Received> PacketSocketQueue::from_queue() {
   message.msg_control = beside.data();
   message.msg_controllen = beside.size();
   const ssize_t length = recvmsg(socket_.number, &message, MSG_DONTWAIT | MSG_TRUNC);
-  if (length < static_cast<ssize_t>(sizeof received.offload)) return std::nullopt;
+  if (length < static_cast<ssize_t>(sizeof received.offload)) return in_slot(slot);
   const size_t frame = static_cast<size_t>(length) - sizeof received.offload;
   received.length = std::min(frame, kLongestFrame);
   received.beyond = frame - received.length;

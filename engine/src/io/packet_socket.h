@@ -5,8 +5,6 @@
 #include <linux/if_packet.h>
 #include <sys/socket.h>
 
-#include <optional>
-
 #include "base/raw_bytes.h"
 #include "io/port.h"
 #include "net/send_heads.h"
@@ -97,7 +95,7 @@ class PacketSocketQueue final : public PortQueue {
   void open_ring(const LinkLayer& link);
   tpacket2_hdr& slot(size_t ahead);
   Received in_slot(tpacket2_hdr& slot);
-  std::optional<Received> from_queue();
+  Received from_queue(tpacket2_hdr& slot);
   bool read(Received received, Frame& frame);
   void describe(const Frame& frame, size_t position);
   void hand_over(std::span<mmsghdr> messages);

@@ -21,10 +21,15 @@ constexpr uint32_t kLongestFlight = SealedBuffers::kLarge;
 
 constexpr size_t kLongestHeader = 60;  // of TCP
 
+/// Whether one segment can have a whole record.
+bool fits_record(const Flow& flow) {
+  return flow.mss >= SealedBuffers::kLarge;
+}
+
 /// Bytes that one buffer keeps: whole segments, so that all but a stream's last are full.
 uint32_t fill_of(const Flow& flow) {
   constexpr uint32_t kMost = SealedBuffers::kLarge;
-  return flow.mss < kMost ? kMost / flow.mss * flow.mss : kMost;
+  return fits_record(flow) ? kMost : kMost / flow.mss * flow.mss;
 }
 
 uint32_t end_of(const Session::Held& held) {
@@ -335,8 +340,8 @@ void Endpoint::encrypt(Context& context, Flow& flow, Session& session) {
       break;
     }
     if (length != 0) write(session, {buffer.at(next.offset, length), length});
-    // A segment that can have a whole record has just that: its receiver need not put it together.
-    if (flow.mss >= SealedBuffers::kLarge) send_output(context, flow, session);
+    // In a segment of its own its receiver need not put it together.
+    if (fits_record(flow)) send_output(context, flow, session);
     next.offset += length;
     if (next.offset == buffer.size()) session.pending.erase(session.pending.begin());
   }

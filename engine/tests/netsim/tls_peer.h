@@ -14,6 +14,10 @@
 
 namespace engine::netsim {
 
+/// Whether OpenSSL has the alerts and the larger objects that were seen in 3.5, and not in 3.0.
+/// Which version between them changed was not looked up.
+inline constexpr bool kNewLibrary = OPENSSL_VERSION_NUMBER >= 0x30500000L;
+
 class TlsPeer {
  public:
   using Context = std::unique_ptr<SSL_CTX, tls::Freeing<SSL_CTX_free>>;

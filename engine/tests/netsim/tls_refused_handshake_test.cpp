@@ -84,9 +84,6 @@ struct Edited {
 constexpr Side kByClient = Side::client, kByServer = Side::server;
 constexpr Version k12 = Version::tls12, k13 = Version::tls13, kBoth = Version::both;
 
-// Seen in 3.5, and not in 3.0; which version between them changed its alerts was not looked up.
-constexpr bool kNewLibrary = OPENSSL_VERSION_NUMBER >= 0x30500000L;
-
 const Edited kEdited[] = {
     // A client's first flight.
     {"PayloadFirst", kByClient, k13, 1, SSL_AD_UNEXPECTED_MESSAGE,

@@ -311,7 +311,7 @@ TEST(Tls, MemoryOfOpenConnectionsIsToldAndGivenBack) {
   // The buffers of one end's records alone are 33,000 bytes, 16,700 for each way. Both ends take
   // 30,600 with OpenSSL 3.0 and 45,700 with 3.5, whose objects are larger. That would also choose a
   // group whose keys are some 8,000 bytes, and keeps them.
-  constexpr uint64_t kMost = OPENSSL_VERSION_NUMBER >= 0x30500000L ? 51'000 : 36'000;
+  constexpr uint64_t kMost = kNewLibrary ? 51'000 : 36'000;
   for (const Expected& each : {Expected{Version::tls13, 0, 0}, {Version::tls12, 10'000, kMost}}) {
     Network network({}, profile(http), with({.version = each.version, .groups = "X25519:P-256"}));
     const uint64_t before = in_use(network, Side::client, "TLS library");

@@ -34,7 +34,8 @@ function rows(table, heads, lines, none) {
   table.replaceChildren(...made);
 }
 
-// Two lines over the last minutes; a point that is not known is a gap, one between gaps a dot. Returns the upper end as text.
+// Two lines over the last minutes; a point that is not known is a gap, one between gaps a dot.
+// Returns the upper end as text.
 function plot(svg, points, first, second, unit = 1) {
   const known = points.flatMap((point) => [point[first], point[second]]).filter((v) => v !== null);
   const top = Math.max(1e-9, ...known) * 1.1;
