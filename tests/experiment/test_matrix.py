@@ -83,6 +83,16 @@ def test_a_stack_is_part_of_the_servers_name_and_what_lacks_is_kept_with_the_rea
     assert not fits(found[3].name, "nginx/kernel")
 
 
+def test_clients_of_a_server_on_mptcp_speak_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrix, "stack_lacks", lambda stack, interfaces=(): "")
+    found = variants(read_experiment(EXPERIMENTS / "mptcp.yaml"))
+    assert [
+        (each.name, each.experiment.server.stack, each.experiment.http.stack)
+        for each in found
+        if each.experiment.http
+    ] == [("nginx/kernel", "kernel", "kernel"), ("nginx/mptcp", "mptcp", "mptcp")]
+
+
 @pytest.mark.parametrize(
     ("others", "told"),
     [

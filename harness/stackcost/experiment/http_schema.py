@@ -98,7 +98,10 @@ class HttpLoad(Section):
     """HTTP clients, and the tests that they run one after the other."""
 
     program: Program = Field(description="client program; a closed loop, unless a test has rates")
-    stack: StackName = Field(default=KERNEL, description="network stack of the clients")
+    stack: StackName = Field(
+        default=KERNEL,
+        description="network stack of the clients; those of a server on mptcp are on it too",
+    )
     processes: int = Field(
         ge=1, le=1024, description="number of client processes; auto: one for each load core"
     )

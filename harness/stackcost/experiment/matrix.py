@@ -18,7 +18,7 @@ from stackcost.contracts.tls import TlsSettings, VariedTls
 from stackcost.contracts.tuning import Tier
 from stackcost.experiment.http_schema import HttpLoad
 from stackcost.experiment.schema import Experiment, Matrix
-from stackcost.stacks import on_stack, stack_lacks
+from stackcost.stacks import on_stack, stack_lacks, stack_of_clients
 from stackcost.systems.registry import server_class, server_name
 from stackcost.tuning import tier_lacks, tier_of
 
@@ -98,6 +98,10 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
             *(network_part(name, value) for name, value in network.items()),
         ]
         parts = ",".join(filter(None, varied))
+        http = experiment.http
+        if http:
+            clients = stack_of_clients(stack, http.stack)
+            http = http.model_copy(update={"stack": clients})
         asked = TlsSettings.varied(experiment.load.tls, tls) if tls else experiment.load.tls
         resolved = experiment.model_copy(
             update={
@@ -115,6 +119,7 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
                     }
                 ),
                 "load": experiment.load.model_copy(update={"tls": asked}),
+                "http": http,
                 "workload": workload.model_copy(update={"response_bytes": length}),
                 "dut": experiment.dut.model_copy(update={"rules": rules}),
                 "network": experiment.network.model_copy(update=network),
@@ -125,10 +130,10 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
             lacking = lacks(server, stack, tier_of(tuning), cores, experiment.server_interfaces)
         if asked and not server_class(server).takes_tls:
             lacking = lacking or f"{name} does not serve the port of a profile over TLS"
-        if experiment.http:
-            lacking = lacking or stack_lacks(experiment.http.stack)
+        if http:
+            lacking = lacking or stack_lacks(http.stack)
         called = on_stack(name, stack)
-        tests = {} if lacking else _lacking_tests(server_class(server), experiment.http)
+        tests = {} if lacking else _lacking_tests(server_class(server), http)
         full_name = f"{called}:{parts}" if parts else called
         found.append(Variant(full_name, server, resolved, lacking, tests))
     return found

@@ -46,6 +46,14 @@ def stack_of(name: str, placement: Placement) -> Stack:
     return Onload(placement, profile_of(name.removeprefix(PREFIX)))
 
 
+def stack_of_clients(server: str, clients: str) -> str:
+    """The stack that HTTP clients need for a server on a stack, where `clients` is their own.
+
+    MPTCP is a protocol of both ends: to clients without it, its server speaks TCP.
+    """
+    return MPTCP if server == MPTCP else clients
+
+
 def stack_lacks(name: str, interfaces: Sequence[str] = ()) -> str:
     """Which parts this machine lacks for it, and how that was established; empty when none.
 
