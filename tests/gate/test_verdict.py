@@ -1,5 +1,6 @@
 """The gate's judgement over trials with a known ceiling."""
 
+import itertools
 import json
 import math
 import random
@@ -10,7 +11,7 @@ import pytest
 
 from stackcost.analysis.between_runs import BetweenRuns
 from stackcost.analysis.thresholds import BETWEEN_MEASUREMENTS, RATE
-from stackcost.gate.gate import FULL, measure_until_decided
+from stackcost.gate.gate import FULL, measure_comparable, measure_until_decided
 from stackcost.gate.trial import GateTrial, UncorrectedTrial, left_out
 from stackcost.gate.verdict import against_baseline, against_number
 from tests.gate.simulated import Simulated
@@ -82,6 +83,17 @@ def test_nor_are_those_on_a_test_bed_that_was_slowed_from_end_to_end() -> None:
     slow = trials(7000, 6, full_speed_us=6.6)
     found = against_baseline(trials(8000, 14), trials(8000, 6) + slow, 0.03, RATE)
     assert len(found.seen.values) == 6 and found.outcome == "holds"
+
+
+def test_a_gate_says_how_far_it_is() -> None:
+    """On a busy host 20 comparable trials may take 40, and a quarter of an hour."""
+    said: list[str] = []
+    kinds = itertools.cycle([trials(8000, 1)[0], trials(8000, 1, foreign=0.5)[0]])
+    measure_comparable([], lambda: next(kinds), 6, said.append)
+    assert said == [
+        "5 trials made, 3 of them comparable; 6 are wanted",
+        "10 trials made, 5 of them comparable; 6 are wanted",
+    ]
 
 
 def outcomes(change: float, between: float = BETWEEN_MEASUREMENTS) -> Counter[str]:

@@ -116,6 +116,23 @@ def test_a_difference_that_the_samples_leave_open_is_not_ranked() -> None:
     assert told["TCP"][1:] == ("18.2", "20", "none seen")
 
 
+def test_what_only_the_rounds_leave_open_is_shown_as_unsure() -> None:
+    """One system takes twice as long as the other, and both so in the second round."""
+    made: list[Trial] = []
+    for number in (1, 2):
+        for name, factor in zip(CONTEXT.servers, (2 * number, number), strict=True):
+            costs = {"user": 10.0, "system": 40.0, "irq": 1.0, "softirq": 49.0}
+            slowed = {kind: factor * cost for kind, cost in costs.items()}
+            slow = load_trial(name, len(made) + 1, number, 1000, slowed, 10_000)
+            made.append(sampled(slow, KNOWN | {("NET_RX", FILTERED): 4}))
+    found = summarise(made, CONTEXT)
+    (told,) = why_sentences(found)
+    assert told.startswith("What the 150 us between nginx/kernel and astf-peer are made of is not")
+    rows = {row[0]: row for row in why_table(found).rows}
+    assert rows["netfilter and connection tracking"][-1].startswith("unsure: ")
+    assert len(why_table(found, most=1).rows) < len(rows)
+
+
 @pytest.mark.parametrize(("rounds", "noise"), [(1, 0.0), (2, 0.05)])
 def test_two_sides_of_one_system_differ_no_more_often_than_their_errors_say(
     rounds: int, noise: float

@@ -45,6 +45,7 @@ class Effort:
 
 
 ATTEMPTS = 2  # most trials that are made for one comparable trial
+TOLD = 5  # trials between two lines about how far it is
 FULL = Effort(checkpoints=(6, 10, 14, 20))
 QUICK = Effort(checkpoints=(8,))
 # A search takes as long as several trials. Against a number, fewer than nine cannot tell.
@@ -72,7 +73,7 @@ def measure_until_decided(
     trials: list[GateTrial] = []
     for checkpoint in checkpoints:
         say(f"measuring, verdict after {checkpoint} trials at the earliest")
-        measure_comparable(trials, measure, checkpoint)
+        measure_comparable(trials, measure, checkpoint, say)
         verdict = judge(trials, RATE / len(checkpoints))
         if verdict.outcome != "cannot tell":
             break
@@ -80,13 +81,19 @@ def measure_until_decided(
 
 
 def measure_comparable(
-    trials: list[GateTrial], measure: Callable[[], GateTrial], wanted: int
+    trials: list[GateTrial],
+    measure: Callable[[], GateTrial],
+    wanted: int,
+    say: Callable[[str], None] = lambda line: None,
 ) -> list[GateTrial]:
     """Add trials until `wanted` of them are comparable.
 
-    It stops after `ATTEMPTS` times as many trials, because a host may never be quiet.
+    It stops after `ATTEMPTS` times as many trials, because a host may never be quiet. `say`: shows
+    how far it is.
     """
-    while len(comparable(trials)) < wanted and len(trials) < ATTEMPTS * wanted:
+    while (good := len(comparable(trials))) < wanted and len(trials) < ATTEMPTS * wanted:
+        if trials and len(trials) % TOLD == 0:
+            say(f"{len(trials)} trials made, {good} of them comparable; {wanted} are wanted")
         trials.append(measure())
     return trials
 
@@ -144,7 +151,7 @@ class Gate:
             most = count(self.effort.checkpoints[-1], *TRIAL[self.figure])
             self.say(f"{self.target.name}: {most} for the baseline")
             trials = measure_comparable(
-                [], lambda: bench.measure(load), self.effort.checkpoints[-1]
+                [], lambda: bench.measure(load), self.effort.checkpoints[-1], self.say
             )
             baseline = Baseline(
                 experiment=self.experiment,

@@ -39,7 +39,9 @@ from stackcost.report.terminal_table import draw
 from stackcost.report.verdict_notes import verdict_notes
 from stackcost.report.why import why_sentences, why_table
 
-SHOWN_OWNERS = 10  # functions with the most slab memory; the report lists all
+# On one screen: categories with the most time, and functions with the most slab memory.
+SHOWN_CATEGORIES = 5
+SHOWN_OWNERS = 3
 SHOWN_TRIALS = 6  # of each kind; the report lists all
 
 
@@ -65,7 +67,7 @@ def print_screen(summary: Summary, console: Console) -> None:
             _print_line(line, console)
         for table in (
             short_cost_table(summary),
-            why_table(summary),
+            why_table(summary, SHOWN_CATEGORIES),
             short_memory_table(summary),
             owner_table(summary, SHOWN_OWNERS),
             generator_table(summary),
@@ -104,7 +106,9 @@ def _print_paths(summary: Summary, console: Console) -> None:
 
 
 def print_long(summary: Summary, console: Console) -> None:
-    """Print every load, every kind of memory, and every flag."""
+    """Print every load, every kind of memory and of time, and every flag."""
+    for table in (why_table(summary), owner_table(summary)):
+        _print_table(table, console)
     if series(summary):
         _print_table(clients_table(summary), console)
         _print_rates_and_disk(summary, console)

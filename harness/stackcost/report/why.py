@@ -32,12 +32,19 @@ class Difference(NamedTuple):
         """
         from scipy.special import stdtrit  # takes a while, which most commands do not need
 
-        if self.more.median is None:
-            return False
-        by_samples, by_rounds = NormalDist().inv_cdf(SURE) * self.error, 0.0
+        by_rounds = 0.0
         if (rounds := len(self.more.values)) > 1:
             by_rounds = float(stdtrit(rounds - 1, SURE)) * stdev(self.more.values) / sqrt(rounds)
-        return abs(self.more.median) > hypot(by_samples, by_rounds)
+        return self._exceeds(by_rounds)
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether it is larger than what its samples leave open, whatever its rounds do."""
+        return self._exceeds(0.0)
+
+    def _exceeds(self, by_rounds: float) -> bool:
+        by_samples = NormalDist().inv_cdf(SURE) * self.error
+        return abs(self.more.median or 0.0) > hypot(by_samples, by_rounds)
 
 
 def why_sentences(summary: Summary) -> list[str]:
@@ -50,11 +57,12 @@ def why_sentences(summary: Summary) -> list[str]:
     ]
 
 
-def why_table(summary: Summary) -> TextTable:
-    """The ten largest categories of each system where its cost is quoted, or of each test of HTTP
-    clients, and of each difference.
+def why_table(summary: Summary, most: int = SHOWN) -> TextTable:
+    """The largest categories of each system where its cost is quoted, or of each test of HTTP
+    clients, and of each difference: `most` of each.
 
-    Median, and the range of the rounds; below what samples leave open a difference is "none seen".
+    Median, and the range of the rounds. A difference that the samples leave open is "none seen",
+    one that the rounds leave open is "unsure".
     """
     quoted = {
         f"{server.name}, {level.load}" if level.test else server.name: level
@@ -67,13 +75,13 @@ def why_table(summary: Summary) -> TextTable:
         for found in summary.factors
         if found.name == "cpu" and found.baseline in quoted and found.against in quoted
     ]
-    most: dict[str, float] = defaultdict(float)
+    largest: dict[str, float] = defaultdict(float)
     for level in quoted.values():
         for name, spread in level.kinds("why").items():
-            most[name] = max(most[name], spread.median or 0.0)
-    shown = {name for level in quoted.values() for name in _largest(level.kinds("why"))}
+            largest[name] = max(largest[name], spread.median or 0.0)
+    shown = {name for level in quoted.values() for name in _largest(level.kinds("why"), most)}
     for _, found in pairs:
-        shown |= {each.category for each in [each for each in found if each.is_known][:SHOWN]}
+        shown |= {each.category for each in [each for each in found if each.is_known][:most]}
     return TextTable(
         "What that time was spent on, us per connection: median (range of the rounds)",
         (
@@ -87,7 +95,7 @@ def why_table(summary: Summary) -> TextTable:
                 *(_cell(level, name) for level in quoted.values()),
                 *(_more(found, name) for _, found in pairs),
             )
-            for name in sorted(most, key=lambda each: -most[each])
+            for name in sorted(largest, key=lambda each: -largest[each])
             if name in shown
         ],
     )
@@ -134,8 +142,13 @@ def _sentence(summary: Summary, found: Factor) -> str:
     more = [each for each in every if (each.more.median or 0.0) > 0]
     less = [each for each in every if (each.more.median or 0.0) < 0]
     between = combined([(1.0, above["server_cpu_total"]), (-1.0, below["server_cpu_total"])])
-    if between.median is None or not every:
+    if between.median is None:
         return ""
+    if not every:
+        return (
+            f"What the {number(abs(between.median))} us between {found.baseline} and "
+            f"{found.against} are made of is not sure: the rounds differ too much, or are too few."
+        )
     first, second = (found.baseline, found.against)
     if between.median < 0:
         more, less, first, second = less, more, second, first
@@ -155,10 +168,10 @@ def _known(level: Level) -> bool:
     return any(spread.median is not None for spread in level.kinds("why").values())
 
 
-def _largest(kinds: dict[str, Spread]) -> set[str]:
-    """The ten largest, and what is in no category."""
+def _largest(kinds: dict[str, Spread], most: int) -> set[str]:
+    """The largest, and what is in no category."""
     ordered = sorted(kinds, key=lambda name: -(kinds[name].median or 0.0))
-    return {*ordered[:SHOWN], *({UNMATCHED} & kinds.keys())}
+    return {*ordered[:most], *({UNMATCHED} & kinds.keys())}
 
 
 def _none(side: dict[str, Spread]) -> Spread:
@@ -176,4 +189,6 @@ def _more(found: list[Difference], name: str) -> str:
     each = next((each for each in found if each.category == name), None)
     if each is None:
         return "0"
-    return with_range(each.more) if each.is_known else "none seen"
+    if each.is_known or not each.is_seen:
+        return with_range(each.more) if each.is_known else "none seen"
+    return f"unsure: {with_range(each.more)}"
