@@ -189,6 +189,6 @@ def _more(found: list[Difference], name: str) -> str:
     each = next((each for each in found if each.category == name), None)
     if each is None:
         return "0"
-    if each.is_known or not each.is_seen:
-        return with_range(each.more) if each.is_known else "none seen"
-    return f"unsure: {with_range(each.more)}"
+    if not each.is_seen:
+        return "none seen"
+    return with_range(each.more) if each.is_known else f"unsure: {with_range(each.more)}"

@@ -17,7 +17,7 @@ from hdrh.histogram import HdrHistogram
 from stackcost.analysis import cpu
 from stackcost.analysis.readings import Readings
 from stackcost.campaign.observers import observed_by
-from stackcost.campaign.turn import PlannedTrial, PlannedTrials, Purpose
+from stackcost.campaign.turn import FIGURE, PlannedTrial, PlannedTrials
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.latency import percentile_us
 from stackcost.contracts.load import ConstantLoad
@@ -29,7 +29,6 @@ from stackcost.selfcheck.row import Row, row
 from stackcost.session.profile_session import ProfileSession
 
 LIVE_TOLERANCE = 0.003
-ATTEMPTS = 4  # at a trial that was so disturbed that it has no figure
 
 
 class Seen(NamedTuple):
@@ -41,20 +40,30 @@ class Seen(NamedTuple):
 
 
 def live_steps(session: ProfileSession, rounds: int) -> PlannedTrials[tuple[Row, list[Row]]]:
-    """The row of the page's own time, and rows of figures without it (known) and with it."""
-    watch, pairs = Watch(), list[dict[bool, Seen]]()
+    """The row of the page's own time, and rows of figures without it (known) and with it.
+
+    A round in which a trial has no figures is left out. StackcostError if no round has them.
+    """
+    watch, pairs, why = Watch(), list[dict[bool, Seen]](), ""
     prepare_load(session)
     watch.opened(session)
     for number in range(rounds):
         pair = dict[bool, Seen]()
         for shown in (True, False) if number % 2 else (False, True):
-            pair[shown] = yield from made(session, watch if shown else None)
-        pairs.append(pair)
+            seen = yield from made(session, watch if shown else None)
+            if isinstance(seen, Seen):
+                pair[shown] = seen
+            else:
+                why = seen
+        if len(pair) == 2:
+            pairs.append(pair)
+    if not pairs:
+        raise StackcostError(f"no round of {rounds} has its figures: {why}")
     without, with_page = [pair[False] for pair in pairs], [pair[True] for pair in pairs]
     thread = row(
         "a second of the load's core, with the time of the live page's thread",
         "ms",
-        [1000.0] * rounds,
+        [1000.0] * len(pairs),
         [1000 * (1 + each.share) for each in with_page],
     )
     return thread, [
@@ -73,10 +82,8 @@ def live_steps(session: ProfileSession, rounds: int) -> PlannedTrials[tuple[Row,
     ]
 
 
-def made(session: ProfileSession, watch: Watch | None) -> PlannedTrials[Seen]:
-    """One trial with this watch on the page, or without a page; one without its figures, which
-    something else on the machine has cost it, is made again. StackcostError if none has them.
-    """
+def made(session: ProfileSession, watch: Watch | None) -> PlannedTrials[Seen | str]:
+    """One trial with this watch on the page, or without a page: its figures, or why it has none."""
     part, cores = session.experiment.load, session.experiment.cores.server
     load, shares = ConstantLoad(offered_cps=part.offered_cps[0]), list[float]()
 
@@ -87,23 +94,21 @@ def made(session: ProfileSession, watch: Watch | None) -> PlannedTrials[Seen]:
             shares.append((_page_seconds() - before) / (time.monotonic() - began))
 
     words = "with the live page" if watch else "without the live page"
-    for _attempt in range(ATTEMPTS):
-        with observed_by(watch) if watch else nullcontext():
-            (trial,) = yield PlannedTrial(
-                trial=Trial(session.local_server.server.name, 0, 1, load, session.response_bytes),
-                make=make,
-                words=words,
-                purpose=Purpose(),
-            )
-        seen = Readings(trial)
-        cost = cpu.server_total(seen, cores)
-        (kinds,) = (trial.traffic.latency or {"": {}}).values()
-        times = kinds.get("completion")
-        median = percentile_us(HdrHistogram.decode(times), 50) if times else None
-        if cost is not None and median is not None:
-            return Seen(shares[-1], cost, median)
-    why = cpu.why_no_cost(seen, cores) or "no completion time was read"
-    raise StackcostError(f"{words}, no trial of {ATTEMPTS} has its figures: {why}")
+    with observed_by(watch) if watch else nullcontext():
+        trials = yield PlannedTrial(
+            trial=Trial(session.local_server.server.name, 0, 1, load, session.response_bytes),
+            make=make,
+            words=words,
+            purpose=FIGURE,
+        )
+    seen = Readings(trials[-1])
+    cost = cpu.server_total(seen, cores)
+    (kinds,) = (trials[-1].traffic.latency or {"": {}}).values()
+    times = kinds.get("completion")
+    median = percentile_us(HdrHistogram.decode(times), 50) if times else None
+    if cost is None or median is None:
+        return f"{words}: {cpu.why_no_cost(seen, cores) or 'no completion time was read'}"
+    return Seen(shares[-1], cost, median)
 
 
 @contextmanager
