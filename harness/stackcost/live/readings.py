@@ -11,8 +11,10 @@ from stackcost.contracts.sample import Sample
 
 Series = tuple[str, ...]  # a metric, and the values of its labels
 CACHES = 8
+COUNTERS = "trex.counter"
 ATTEMPTED, CLOSED = "tcps_connattempt", "tcps_closed"
 TIMED = "completion"
+SHOWN = frozenset((ATTEMPTED, CLOSED, *FAILED))  # of some 200 of each reading
 
 
 @dataclass(slots=True)
@@ -36,7 +38,7 @@ class Second:
 class Readings:
     """Keeps the newest sample of each series of the few metrics that are shown, in one trial."""
 
-    METRICS = frozenset(("trex.counter", "engine.latency", "cpu.exact_time", "slab.bytes"))
+    METRICS = frozenset((COUNTERS, "engine.latency", "cpu.exact_time", "slab.bytes"))
 
     def __init__(self, server_cpus: Collection[int]):
         self._server = {str(cpu) for cpu in server_cpus}
@@ -69,7 +71,9 @@ class Readings:
         return {
             (sample.metric, *sample.labels.values()): sample
             for sample in samples
-            if sample.metric in self.METRICS and sample.value is not None
+            if sample.metric in self.METRICS
+            and sample.value is not None
+            and (sample.metric != COUNTERS or sample.labels["counter"] in SHOWN)
         }
 
     def _of(self, newest: Mapping[Series, Sample]) -> Second:
