@@ -1,5 +1,6 @@
 """Trials of the live page's cost that had no figure, as another program may leave them."""
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,12 +13,15 @@ from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.selfcheck import live_cost
 from stackcost.selfcheck.bed import selfcheck_experiment
+from stackcost.selfcheck.row import Row
 from tests.analysis.trials import load_trial
 
 
 @pytest.fixture
 def session(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(live_cost, "offer_load", lambda *_: None)
+    monkeypatch.setattr(live_cost, "prepare_load", lambda *_: None)
+    monkeypatch.setattr(live_cost, "_read_by_page", lambda _: nullcontext())
     server = SimpleNamespace(server=SimpleNamespace(name="known"))
     return SimpleNamespace(
         experiment=selfcheck_experiment(), local_server=server, response_bytes=1000
@@ -33,22 +37,34 @@ def with_figures() -> Trial:
     return trial
 
 
-def test_a_trial_without_a_figure_is_made_again(session: Any) -> None:
-    steps = live_cost.made(session, None)
-    for step in (next(steps), steps.send([load_trial()])):
-        step.make(step.trial)  # the first had no completion times
-    with pytest.raises(StopIteration) as ended:
-        steps.send([with_figures()])
-    seen = ended.value.value
-    assert seen.cost == pytest.approx(100) and seen.median == 70
+def without_cost() -> Trial:
+    trial = with_figures()
+    trial.samples = [each for each in trial.samples if each.metric != "cpu.exact_time"]
+    return trial
 
 
-def test_one_that_never_has_them_is_an_error_with_the_reason(session: Any) -> None:
-    steps = live_cost.made(session, None)
+def rows_of(session: Any, trials: list[Trial]) -> tuple[Row, list[Row]]:
+    steps = live_cost.live_steps(session, len(trials) // 2)
     step = next(steps)
-    with pytest.raises(StackcostError, match=r"without the live page, no trial of 4 .* not read"):
-        for _attempt in range(live_cost.ATTEMPTS):
-            trial = with_figures()
-            trial.samples = [each for each in trial.samples if each.metric != "cpu.exact_time"]
-            step.make(step.trial)
+    for trial in trials:
+        step.make(step.trial)
+        try:
             step = steps.send([trial])
+        except StopIteration as end:
+            found: tuple[Row, list[Row]] = end.value
+            return found
+    raise AssertionError("it wants more trials")
+
+
+def test_a_round_without_figures_is_left_out(session: Any) -> None:
+    page, (cost, median) = rows_of(
+        session, [load_trial(), with_figures(), with_figures(), with_figures()]
+    )  # the first had no completion times
+    assert len(page.seen) == 1
+    assert cost.known == [pytest.approx(100)] and median.known == [70]
+
+
+def test_without_figures_in_any_round_the_reason_is_told(session: Any) -> None:
+    words = r"no round of 2 has its figures: without the live page: .* not read"
+    with pytest.raises(StackcostError, match=words):
+        rows_of(session, [with_figures(), without_cost(), with_figures(), without_cost()])
