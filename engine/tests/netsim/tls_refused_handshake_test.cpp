@@ -26,6 +26,11 @@ constexpr size_t kRecordHeader = 5, kMessageHeader = 4;
 constexpr size_t kRandom = 11, kSessionId = 43;  // the latter's length, in either hello
 constexpr size_t kClientSuites = kSessionId + 33;
 constexpr size_t kServerSuite = kSessionId + 33;
+#ifdef __x86_64__
+constexpr bool kX86 = true;
+#else
+constexpr bool kX86 = false;
+#endif
 
 /// Where the extensions of a hello begin.
 uint8_t* extensions(Bytes& hello) {
@@ -197,9 +202,9 @@ const Edited kEdited[] = {
      [](Bytes& b) { b.back() ^= 1; }},
     {"ALongRecord", kByServer, k12, 3, SSL_AD_RECORD_OVERFLOW,
      [](Bytes& b) { store_be<uint16_t>(&b[3], 0x4801); }},
-    // bad_record_mac is right (RFC 5246 section 7.2.2); these are the library's alerts.
+    // bad_record_mac is right (RFC 5246 section 7.2.2); OpenSSL 3.0 has another alert on x86.
     {"ARecordThatIsShorterThanATag", kByServer, k12, 3,
-     kNewLibrary ? SSL_AD_BAD_RECORD_MAC : SSL_AD_INTERNAL_ERROR,
+     kNewLibrary || !kX86 ? SSL_AD_BAD_RECORD_MAC : SSL_AD_INTERNAL_ERROR,
      [](Bytes& b) { b = {kPayload, 3, 3, 0, 3, 1, 2, 3}; }},
     {"AnotherType", kByServer, k12, 3, SSL_AD_BAD_RECORD_MAC, [](Bytes& b) { b[0] = kHeartbeat; }},
 };
