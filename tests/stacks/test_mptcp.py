@@ -1,6 +1,10 @@
 """Multipath TCP: what its counters say of a trial, and a run with second subflows on the bed."""
 
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -13,9 +17,12 @@ from stackcost.contracts.load import HttpClients
 from stackcost.contracts.placement import Placement
 from stackcost.experiment.read_file import read_experiment
 from stackcost.files import EXPERIMENTS
+from stackcost.host.kernel_stack import Kernel
 from stackcost.host.mptcp import refused
 from stackcost.report.answer import summarise_again
 from stackcost.stacks import mptcp
+
+IPPROTO_MPTCP = 262  # include/uapi/linux/in.h; socket.IPPROTO_MPTCP where Python knows it
 
 
 @pytest.mark.parametrize(
@@ -54,6 +61,30 @@ def test_it_is_mptcp_if_none_fell_back_and_subflows_were_joined(
     assert check.observations == dict(zip(names, grown, strict=True))
 
 
+def test_a_program_has_sockets_of_mptcp_in_any_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Of a run whose path has a space, it once had those of TCP."""
+    if why := refused():
+        pytest.skip(why)
+
+    def here(
+        self: Kernel, command: Sequence[str], cpus: Sequence[int] = (), **options: Any
+    ) -> subprocess.Popen[Any]:
+        return subprocess.Popen(command, **options)
+
+    monkeypatch.setattr(Kernel, "run", here)
+    folder = tmp_path / "my runs: first"
+    stack = mptcp.Mptcp(Placement("a", "b", (0,), folder, listens=("48.0.0.1", 80)))
+    stack.prepare()
+    asks = "import socket as s; print(s.socket().getsockopt(s.SOL_SOCKET, s.SO_PROTOCOL))"
+    program = stack.run([sys.executable, "-c", asks], stdout=subprocess.PIPE, text=True)
+    said, _ = program.communicate(timeout=60)
+    assert int(said) == IPPROTO_MPTCP
+    stack.release()
+    stack.release()
+
+
 @pytest.mark.bed
 @pytest.mark.long
 @pytest.mark.timeout(600)
@@ -62,7 +93,7 @@ def test_a_second_subflow_of_every_connection_is_measured(tmp_path: Path) -> Non
         pytest.skip(why)
     experiment = read_experiment(EXPERIMENTS / "mptcp.yaml", quick=True)
     experiment = experiment.model_copy(update={"rounds": 1})
-    run = run_experiment(experiment, "mptcp", tmp_path, [], Console(quiet=True))
+    run = run_experiment(experiment, "mptcp", tmp_path / "my runs", [], Console(quiet=True))
     summarise_again(run)
     assert existing_namespaces() == []
     servers = {server["name"]: server["levels"] for server in run.summary()["servers"]}

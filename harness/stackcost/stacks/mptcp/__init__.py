@@ -9,7 +9,7 @@ import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from typing_extensions import override
 
@@ -38,12 +38,15 @@ class Mptcp(Kernel):
     def __init__(self, placement: Placement):
         super().__init__(placement)
         self._seen: dict[When, dict[str, int]] = {}
+        self._library: IO[bytes] | None = None
 
     @override
     def prepare(self) -> None:
         """The library; and the second address of clients, which their link has anyway."""
         self.placement.folder.mkdir(parents=True, exist_ok=True)
-        compile_library(SOURCE, self._library)
+        library = self.placement.folder / "mptcp.so"
+        compile_library(SOURCE, library)
+        self._library = library.open("rb")
         if self.placement.listens is None:
             self._endpoints("add", LOAD_ADDRESS, "dev", self.placement.interface, "subflow")
 
@@ -51,9 +54,13 @@ class Mptcp(Kernel):
     def run(
         self, command: Sequence[str], cpus: Sequence[int] = (), **options: Any
     ) -> subprocess.Popen[Any]:
+        assert self._library is not None  # prepared
         environment = dict(options.pop("env", None) or os.environ)
-        environment["LD_PRELOAD"] = str(self._library)
-        return super().run(command, cpus, env=environment, **options)
+        # Its own path may have a space or a colon, which end a path in LD_PRELOAD (ld.so(8)), and
+        # programs of another user, as HTTP clients are, may not read descriptors of this process.
+        number = self._library.fileno()
+        environment["LD_PRELOAD"] = f"/proc/self/fd/{number}"
+        return super().run(command, cpus, env=environment, pass_fds=[number], **options)
 
     @override
     def check_stack(self, when: When, processes: Mapping[str, int]) -> None:
@@ -85,6 +92,9 @@ class Mptcp(Kernel):
     @override
     def release(self) -> None:
         """Without the second address."""
+        if self._library:
+            self._library.close()
+            self._library = None
         if self.placement.listens is None:
             self._endpoints("flush")
 
@@ -93,10 +103,6 @@ class Mptcp(Kernel):
         """With the address of second subflows."""
         joins = None if self.placement.listens else LOAD_ADDRESS
         return {"name": self.name, "second_address": joins}
-
-    @property
-    def _library(self) -> Path:
-        return self.placement.folder.resolve() / "mptcp.so"
 
     def _endpoints(self, *words: str) -> None:
         execute(self.placement.namespace, ["ip", "mptcp", "endpoint", *words])
