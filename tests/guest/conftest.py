@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from stackcost.bed import lock
 from stackcost.guest import running, start
 from stackcost.guest.image import folder_of
 from stackcost.host import state as state_module
+from tests.scripts import write_program
 
 STANDIN = Path(__file__).with_name("standin.py")
 
@@ -41,9 +41,7 @@ def qemu(
     folder = tmp_path / "programs"
     folder.mkdir()
     for name in ("qemu-system-x86_64", "ssh"):
-        text = f"#!{sys.executable}\n{STANDIN.read_text()}"
-        (folder / name).write_text(text)
-        (folder / name).chmod(0o755)
+        write_program(folder / name, STANDIN.read_text())
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr(start, "DEVICE", folder / "kvm")
     monkeypatch.setattr(start, "KVM_LIMIT_S", 3.0)

@@ -56,6 +56,13 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Generator]:
 
 
 @pytest.fixture
+def profile(tmp_path: Path) -> Path:
+    """For TRex's console, to which a space in a path ends it, as that of a checkout may have."""
+    (tmp_path / "profiles").symlink_to(PROFILES)
+    return tmp_path / "profiles" / "http_program.py"
+
+
+@pytest.fixture
 def trex_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder as TRex unpacks to, with a t-rex-64 that records how it is started."""
     folder = tmp_path / "trex"

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 from stackcost.trex.generator import Generator
-from tests.trex.conftest import PROFILES, REPOSITORY
+from tests.trex.conftest import REPOSITORY
 
 
 def console(*arguments: str) -> str:
@@ -24,12 +24,12 @@ def test_it_starts_here() -> None:
     assert "TRex Server Port" in console("--help")
 
 
-def test_batch_starts_shows_and_stops(engine: Generator, tmp_path: Path) -> None:
+def test_batch_starts_shows_and_stops(engine: Generator, tmp_path: Path, profile: Path) -> None:
     server = ["-s", "127.0.0.1", "-p", str(engine.config.rpc_port)]
     ports = ["--async_port", str(engine.config.async_port)]
     printed = []
     # In two runs, since the client passes over a stop before it has seen the start's event.
-    for commands in (f"start -f {PROFILES / 'http_program.py'} -m 20", "stats\nstop"):
+    for commands in (f"start -f {profile} -m 20", "stats\nstop"):
         batch = tmp_path / "batch"
         batch.write_text(commands)
         printed.append(console(*server, *ports, "--batch", str(batch)))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stackcost.trex.generator import Generator
-from tests.trex.conftest import PROFILES, REPOSITORY
+from tests.trex.conftest import REPOSITORY
 
 PROMPT = re.compile(r"trex(\([a-z-]+\))?>$")
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -132,8 +132,7 @@ def test_captures(console: Console, tmp_path: Path) -> None:
     assert console.end() == 0
 
 
-def test_traffic(console: Console) -> None:
-    profile = PROFILES / "http_program.py"
+def test_traffic(console: Console, profile: Path) -> None:
     console.shows(f"start -f {profile} -m 20", "Starting traffic.", "[SUCCESS]")
     console.comes_to_show("stats -p", "TRANSMITTING")
     console.comes_to_show("profiles", "STATE_TX")

@@ -14,6 +14,7 @@ from stackcost.host.waiting import wait_until
 from stackcost.trex import generator
 from stackcost.trex.generator import Generator, engine_path, trex_home
 from stackcost.trex.listening import listens
+from tests.scripts import write_program
 from tests.trex.conftest import REPOSITORY, alive, wire_config
 
 
@@ -25,8 +26,7 @@ def no_trex(monkeypatch: pytest.MonkeyPatch) -> None:
 def program(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
     """Let STACKCOST_ENGINE be a Python program."""
     path = folder / "engine"
-    path.write_text(f"#!{sys.executable}\n" + textwrap.dedent(body))
-    path.chmod(0o755)
+    write_program(path, textwrap.dedent(body))
     monkeypatch.setenv("STACKCOST_ENGINE", str(path))
 
 
