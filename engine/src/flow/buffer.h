@@ -32,6 +32,11 @@ class Buffer {
     return reinterpret_cast<const uint8_t*>(kept_.data()) + position(offset, length);
   }
 
+  /// All bytes in which `at` points.
+  std::span<const uint8_t> kept() const {
+    return {reinterpret_cast<const uint8_t*>(kept_.data()), kept_.size()};
+  }
+
   /// Sum of these bytes as if the first were at an even position. Zero may come as 0xffff, which is
   /// the same number (RFC 1071 section 1). Constant time but for the edges, if the bytes are those
   /// of the constructor: these are sent many times. Replaced ones are sent once as a rule, so they

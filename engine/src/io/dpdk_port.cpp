@@ -29,6 +29,11 @@ constexpr uint32_t kPoolCache = 256;
 constexpr uint32_t kBuffers =
     4 * kDescriptors + DpdkQueue::kWaiting + 2 * TransmitQueue::kBurst + 2 * kPoolCache;
 
+/// Buffers of one queue that only refer to payload: one for each frame in the device's ring and for
+/// each that waits. Without one, payload is copied.
+constexpr uint32_t kReferences =
+    kDescriptors + DpdkQueue::kWaiting + 2 * TransmitQueue::kBurst + 2 * kPoolCache;
+
 constexpr uint64_t kChecksumOffloads =
     RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
 constexpr uint64_t kCutOffloads = RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
@@ -96,6 +101,7 @@ class DpdkPort final : public Port {
   bool set_link(bool up) override;
   bool set_flow_control(int mode) override;
   std::optional<int> flow_control() const override;
+  bool refers_to_payload() const override { return pools_.front().references != nullptr; }
 
  private:
   void describe();
@@ -110,8 +116,8 @@ class DpdkPort final : public Port {
   uint16_t id_ = 0;
   rte_eth_dev_info device_info_{};
   DeviceOffloads offloads_;
-  std::vector<rte_mempool*> pools_;
-  std::vector<int> xdp_sockets_;  ///< of an AF_XDP device
+  std::vector<PacketPools> pools_;  ///< of each queue
+  std::vector<int> xdp_sockets_;    ///< of an AF_XDP device
 };
 
 void DpdkPort::check(int result, const char* what) const {
@@ -144,7 +150,10 @@ DpdkPort::~DpdkPort() {
   queues_.clear();
   rte_eth_dev_stop(id_);
   rte_eth_dev_close(id_);
-  for (rte_mempool* pool : pools_) rte_mempool_free(pool);
+  for (const PacketPools& pools : pools_) {
+    rte_mempool_free(pools.whole);
+    rte_mempool_free(pools.references);
+  }
 }
 
 void DpdkPort::describe() {
@@ -195,10 +204,16 @@ void DpdkPort::configure(uint32_t cores) {
   uint16_t transmit = kDescriptors;
   check(rte_eth_dev_adjust_nb_rx_tx_desc(id_, &receive, &transmit), "sizing its rings");
   for (uint16_t queue = 0; queue < queues; ++queue) {
-    rte_mempool* pool = make_pool(fmt::format("port{}-{}", id_, queue), info_.driver == kAfXdp);
-    if (pool == nullptr) check(-rte_errno, "getting packet memory");
-    pools_.push_back(pool);
-    check(rte_eth_rx_queue_setup(id_, queue, receive, SOCKET_ID_ANY, nullptr, pool),
+    const std::string name = fmt::format("port{}-{}", id_, queue);
+    PacketPools& pools = pools_.emplace_back();
+    pools.whole = make_pool(name, info_.driver == kAfXdp);
+    if (pools.whole == nullptr) check(-rte_errno, "getting packet memory");
+    if (buffers > 1) {
+      pools.references = rte_pktmbuf_pool_create_by_ops((name + "-references").c_str(), kReferences,
+                                                        kPoolCache, 0, 0, SOCKET_ID_ANY, "stack");
+      if (pools.references == nullptr) check(-rte_errno, "getting packet memory");
+    }
+    check(rte_eth_rx_queue_setup(id_, queue, receive, SOCKET_ID_ANY, nullptr, pools.whole),
           "opening a receive queue");
     check(rte_eth_tx_queue_setup(id_, queue, transmit, SOCKET_ID_ANY, nullptr),
           "opening a transmit queue");
@@ -288,7 +303,7 @@ std::vector<std::pair<std::string, uint64_t>> DpdkPort::extended_statistics() co
   std::vector<std::pair<std::string, uint64_t>> all;
   for (const rte_eth_xstat& value : values) all.emplace_back(names.at(value.id).name, value.value);
   uint64_t in_use = 0;
-  for (const rte_mempool* pool : pools_) in_use += rte_mempool_in_use_count(pool);
+  for (const PacketPools& pools : pools_) in_use += rte_mempool_in_use_count(pools.whole);
   all.emplace_back("packet_buffers_in_use", in_use);
   return all;
 }
@@ -381,8 +396,10 @@ std::unique_ptr<Port> open_interface(const std::string& interface, uint32_t port
 }  // namespace
 
 uint32_t packet_memory_mb(uint32_t cores) {
-  constexpr uint64_t kBufferBytes = sizeof(rte_mbuf) + RTE_MBUF_DEFAULT_BUF_SIZE + 192;
-  return static_cast<uint32_t>((cores * kBuffers * kBufferBytes >> 20) + 1);
+  constexpr uint64_t kBeside = 192;  // of each object: DPDK's header, gaps
+  constexpr uint64_t kBytes = kBuffers * (sizeof(rte_mbuf) + RTE_MBUF_DEFAULT_BUF_SIZE + kBeside) +
+                              kReferences * (sizeof(rte_mbuf) + kBeside);
+  return static_cast<uint32_t>((cores * kBytes >> 20) + 1);
 }
 
 std::unique_ptr<Port> open_dpdk_port(const DeviceName& device, uint32_t port, uint32_t cores,

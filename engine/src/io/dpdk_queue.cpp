@@ -65,12 +65,12 @@ void request_offloads(rte_mbuf* packet, const Frame& frame) {
 
 }  // namespace
 
-DpdkQueue::DpdkQueue(uint16_t device, uint16_t queue, rte_mempool* pool, DeviceOffloads offloads,
+DpdkQueue::DpdkQueue(uint16_t device, uint16_t queue, PacketPools pools, DeviceOffloads offloads,
                      uint16_t buffers, Checksums received)
     : PortQueue(offloads),
       device_(device),
       queue_(queue),
-      pool_(pool),
+      pools_(pools),
       most_buffers_(buffers),
       checksums_(received) {
   waiting_.reserve(kWaiting);
@@ -78,6 +78,18 @@ DpdkQueue::DpdkQueue(uint16_t device, uint16_t queue, rte_mempool* pool, DeviceO
 
 DpdkQueue::~DpdkQueue() {
   rte_pktmbuf_free_bulk(waiting_.data(), static_cast<unsigned>(waiting_.size()));
+  for (PayloadReferences* references : references_) references->release();
+}
+
+void DpdkQueue::refer_to(const std::shared_ptr<const ExternalPayload>& payload) {
+  if (pools_.references != nullptr) references_.push_back(PayloadReferences::make(payload));
+}
+
+void DpdkQueue::forget(const std::shared_ptr<const ExternalPayload>& payload) {
+  const auto found = std::ranges::find(references_, payload, &PayloadReferences::owner);
+  if (found == references_.end()) return;
+  (*found)->release();
+  references_.erase(found);
 }
 
 std::span<const Frame> DpdkQueue::receive() {
@@ -96,7 +108,9 @@ std::span<const Frame> DpdkQueue::receive() {
       packets_[i] = packet;
       ++counters_.assumed_tags;
     }
-    if (packet->nb_segs != 1) {
+    // From a port of this process, over a ring: headers, and a reference to their payload.
+    const rte_mbuf* const payload = packet->nb_segs == 1 ? nullptr : packet->next;
+    if (payload != nullptr && (packet->nb_segs != 2 || !RTE_MBUF_HAS_EXTBUF(payload))) {
       ++counters_.ierrors;
       ++drops_[Drop::multiple_segments];
       continue;
@@ -110,6 +124,8 @@ std::span<const Frame> DpdkQueue::receive() {
     Frame& frame = frames_[count++];
     frame.head = head;
     frame.head_length = packet->data_len;
+    frame.payload = payload == nullptr ? nullptr : rte_pktmbuf_mtod(payload, const uint8_t*);
+    frame.payload_length = payload == nullptr ? 0 : payload->data_len;
     frame.checksums = checksums_of(packet->ol_flags, checksums_);
   }
   return {frames_.data(), count};
@@ -134,19 +150,45 @@ rte_mbuf* DpdkQueue::complete(Frame& frame) {
   packet->data_len = frame.head_length;
   packet->pkt_len = frame.head_length;
   if (frame.checksums == Checksums::partial) request_offloads(packet, frame);
-  if (frame.payload_length != 0) {
+  if (frame.payload_length != 0 && !refer(packet, frame)) {
     // Of a packet in several buffers, a driver without RTE_ETH_TX_OFFLOAD_MULTI_SEGS sends what
     // lies in memory behind the first.
     if (most_buffers_ == 1 && frame.payload_length > rte_pktmbuf_tailroom(packet))
       return give_up(packet, Drop::frame_refused);
-    if (!append(packet, pool_, frame.payload, frame.payload_length))
+    if (!append(packet, pools_.whole, frame.payload, frame.payload_length))
       return give_up(packet, Drop::no_payload_buffer);
-    if (packet->nb_segs > most_buffers_) return give_up(packet, Drop::frame_refused);
   }
+  if (packet->nb_segs > most_buffers_) return give_up(packet, Drop::frame_refused);
   // What a driver needs in the headers for its offloads, or that it cannot do them.
   if (frame.checksums == Checksums::partial && rte_eth_tx_prepare(device_, queue_, &packet, 1) != 1)
     return give_up(packet, Drop::frame_refused);
   return packet;
+}
+
+bool DpdkQueue::refer(rte_mbuf* packet, const Frame& frame) {
+  if (frame.payload_length < ExternalPayload::kWorthwhile) return false;
+  for (PayloadReferences* references : references_) {
+    uint8_t* copy = references->payload().copy_at(frame.payload);
+    if (copy == nullptr) continue;
+    rte_mbuf* last = packet;
+    for (uint32_t left = frame.payload_length; left != 0;) {
+      rte_mbuf* const next = rte_pktmbuf_alloc(pools_.references);
+      if (next == nullptr) {
+        rte_pktmbuf_free(std::exchange(packet->next, nullptr));
+        packet->nb_segs = 1;
+        return false;
+      }
+      const uint32_t part = std::min(left, ExternalPayload::kMost);
+      references->attach(next, copy, static_cast<uint16_t>(part));
+      last = last->next = next;
+      ++packet->nb_segs;
+      copy += part;
+      left -= part;
+    }
+    packet->pkt_len += frame.payload_length;
+    return true;
+  }
+  return false;
 }
 
 rte_mbuf* DpdkQueue::give_up(rte_mbuf* packet, Drop reason) {
@@ -197,8 +239,8 @@ void DpdkQueue::hold(std::span<rte_mbuf*> packets) {
 void DpdkQueue::refill(std::span<Frame> frames) {
   std::array<rte_mbuf*, TransmitQueue::kBurst> fresh;
   const auto count = static_cast<unsigned>(frames.size());
-  if (rte_pktmbuf_alloc_bulk(pool_, fresh.data(), count) != 0)
-    for (unsigned i = 0; i < count; ++i) fresh[i] = rte_pktmbuf_alloc(pool_);
+  if (rte_pktmbuf_alloc_bulk(pools_.whole, fresh.data(), count) != 0)
+    for (unsigned i = 0; i < count; ++i) fresh[i] = rte_pktmbuf_alloc(pools_.whole);
   for (unsigned i = 0; i < count; ++i) {
     frames[i].owner = fresh[i];
     frames[i].head = fresh[i] == nullptr ? nullptr : rte_pktmbuf_mtod(fresh[i], uint8_t*);
@@ -206,11 +248,12 @@ void DpdkQueue::refill(std::span<Frame> frames) {
 }
 
 BufferPool DpdkQueue::buffers() const {
-  return {.object_bytes = rte_pktmbuf_data_room_size(pool_),
-          .count = pool_->size,
-          .free = rte_mempool_avail_count(pool_),
+  const rte_mempool* const pool = pools_.whole;
+  return {.object_bytes = rte_pktmbuf_data_room_size(pools_.whole),
+          .count = pool->size,
+          .free = rte_mempool_avail_count(pool),
           .reserved_bytes =
-              uint64_t{pool_->size} * (pool_->header_size + pool_->elt_size + pool_->trailer_size)};
+              uint64_t{pool->size} * (pool->header_size + pool->elt_size + pool->trailer_size)};
 }
 
 }  // namespace engine

@@ -103,6 +103,10 @@ void Machine::open_ports() {
           "port {}: frames reach their data core over rings in memory: {}", number, reason));
 }
 
+bool Machine::refers_to_payload() const {
+  return std::ranges::any_of(ports_, [](const auto& port) { return port->refers_to_payload(); });
+}
+
 void Machine::tell_address(uint32_t number) {
   Port& port = *ports_[number];
   MacAddress& mac = config_.ports[number].address.mac;

@@ -34,6 +34,9 @@ class Machine {
     return static_cast<uint32_t>(thread % pairs() * 2 + index_of(side));
   }
 
+  /// Whether any port sends payload by reference (Port::refers_to_payload).
+  bool refers_to_payload() const;
+
   const Clock& clock() const { return clock_; }
   const std::vector<std::string>& notices() const { return config_.notices; }
 

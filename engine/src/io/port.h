@@ -31,6 +31,8 @@ struct BufferPool {
   uint64_t reserved_bytes = 0;  ///< memory for all of them
 };
 
+class ExternalPayload;
+
 /// One port's frames of one data core. Used by that core's thread alone.
 class PortQueue : private TransmitDevice {
  public:
@@ -48,6 +50,11 @@ class PortQueue : private TransmitDevice {
 
   /// Own address and whether foreign ones are received as well, as they are until this is called.
   void set_filter(const MacAddress& mac, bool promiscuous) { filter_ = {mac, promiscuous}; }
+
+  /// Frames with payload of that profile may refer to `payload` from now on, in a port that
+  /// `refers_to_payload`. Until `forget`, which is called once no frame comes with it any more.
+  virtual void refer_to(const std::shared_ptr<const ExternalPayload>& payload) {}
+  virtual void forget(const std::shared_ptr<const ExternalPayload>& payload) {}
 
   virtual BufferPool buffers() const { return {}; }
   const PortCounters& counters() const { return counters_; }
@@ -89,6 +96,8 @@ class Port {
   /// Has frames that are longer than the link's MTU, as a kernel puts them together, received
   /// whole, or no more: few read their payload.
   virtual void receive_whole(bool enabled) {}
+  /// Whether its device sends packets whose payload lies in DPDK's memory, without a copy.
+  virtual bool refers_to_payload() const { return false; }
   /// Takes the link up or down. False: the device cannot.
   virtual bool set_link(bool up) { return false; }
   /// Sets IEEE 802.3x flow control: 0 none, 1 obeys pauses, 2 sends them, 3 both. False: it cannot.

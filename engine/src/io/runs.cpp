@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/core_jobs.h"
+#include "io/external_payload.h"
 #include "io/subjects.h"
 
 namespace engine {
@@ -60,6 +61,7 @@ class EngineRun final : public Run {
         reads_payload_(reads_payload),
         notices_(std::move(notices)),
         on_core_(threads().size(), nullptr) {
+    if (runs_.machine_.refers_to_payload()) payload_ = ExternalPayload::copy_of(profile_->buffers);
     runs_.begin(*this);
   }
   ~EngineRun() override { runs_.end(*this); }
@@ -131,11 +133,14 @@ class EngineRun final : public Run {
   const std::shared_ptr<const Profile> profile_;
   const bool reads_payload_;
   const std::vector<std::string> notices_;
-  std::vector<ProfileRun*> on_core_;  ///< nullptr: not attached there
+  std::vector<ProfileRun*> on_core_;                ///< nullptr: not attached there
+  std::shared_ptr<const ExternalPayload> payload_;  ///< nullptr: every frame has a copy
 };
 
 void EngineRun::attach(std::vector<std::unique_ptr<ProfileRun>> parts) {
   on_cores(threads(), [&](size_t number, DataThread& thread, DataCore& core, Nanoseconds now) {
+    if (payload_ != nullptr)
+      for (const Side side : {Side::client, Side::server}) thread.queue(side).refer_to(payload_);
     ProfileRun* const part = parts[number].get();
     core.attach(parts[number], now);
     thread.count_run(1);
@@ -159,6 +164,10 @@ void EngineRun::remove() {
     closed = std::ranges::all_of(on_core_, [](const ProfileRun* part) { return part == nullptr; });
   }
   wait_for_frames();
+  on_cores(threads(), [this](size_t, DataThread& thread, DataCore&, Nanoseconds) {
+    for (const Side side : {Side::client, Side::server}) thread.queue(side).forget(payload_);
+  });
+  payload_.reset();
   runs_.end(*this);
 }
 

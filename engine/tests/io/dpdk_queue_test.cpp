@@ -1,10 +1,16 @@
 #include "io/dpdk_queue.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rte_memzone.h>
+#include <unistd.h>
+
+#include <string_view>
 
 #include "base/byte_order.h"
 #include "io/dpdk_port.h"
+#include "io/engine_tools.h"
 #include "io/test_memory.h"
 
 namespace engine {
@@ -53,6 +59,18 @@ class FullDevice : public testing::Test {
     while (receive() != 0);
   }
 
+  /// Sends one frame of a header and this payload.
+  void send_payload(const uint8_t* payload, uint32_t length) {
+    Frame* const frame = queue().transmit().next();
+    ASSERT_NE(frame, nullptr);
+    std::memset(frame->head, 0, 60);
+    frame->head_length = 60;
+    frame->payload = payload;
+    frame->payload_length = length;
+    queue().transmit().commit();
+    queue().transmit().flush();
+  }
+
   static inline int opened_ = 0;
   std::vector<std::string> notices_;
   std::unique_ptr<Port> port_;
@@ -83,6 +101,150 @@ TEST_F(FullDevice, DropsWhatIsTooMuchAndLosesNoBuffer) {
   EXPECT_EQ(received_, kRing + DpdkQueue::kWaiting);
   // The thread of this test has no cache of the pool, so what is free is counted at once.
   EXPECT_EQ(queue().buffers().free + TransmitQueue::kBurst, free);
+}
+
+/// How many payloads of profiles DPDK's memory holds.
+size_t payloads() {
+  size_t count = 0;
+  rte_memzone_walk(
+      [](const rte_memzone* zone, void* counted) {
+        if (std::string_view(zone->name).starts_with("payload")) ++*static_cast<size_t*>(counted);
+      },
+      &count);
+  return count;
+}
+
+constexpr uint32_t kMss = 1460;
+
+/// The same port, with a profile's payload.
+class Payload : public FullDevice {
+ protected:
+  Payload() : external_(ExternalPayload::copy_of(profile_)) {
+    EXPECT_NE(external_, nullptr);
+    queue().refer_to(external_);
+    send(1);  // it takes buffers for all slots of the queue
+    receive_all();
+  }
+
+  /// Has nobody but packets use the payload.
+  void forget() {
+    queue().forget(external_);
+    external_.reset();
+  }
+
+  const std::vector<Buffer> profile_ = {{"GET", 3, ""}, {"HTTP/1.1 200 OK", 200000, ""}};
+  std::shared_ptr<const ExternalPayload> external_;
+};
+
+TEST_F(Payload, IsReferredToAndNotCopied) {
+  const Buffer& response = profile_[1];
+  const uint32_t free = queue().buffers().free;
+  // Where it is kept once, and behind that, where it repeats.
+  for (const uint32_t offset : {0u, 65000u, 200000 - kMss})
+    send_payload(response.at(offset, kMss), kMss);
+  EXPECT_EQ(queue().buffers().free + 3, free) << "a packet takes one buffer, for its headers";
+  const std::span<const Frame> frames = queue().receive();
+  ASSERT_EQ(frames.size(), 3u);
+  const uint8_t* const first = external_->copy_at(response.at(0, kMss));
+  EXPECT_NE(first, response.at(0, kMss));
+  size_t number = 0;
+  for (const uint32_t offset : {0u, 65000u, 200000 - kMss}) {
+    const Frame& frame = frames[number++];
+    EXPECT_EQ(frame.head_length, 60);
+    ASSERT_EQ(frame.payload_length, kMss);
+    EXPECT_EQ(frame.payload, external_->copy_at(response.at(offset, kMss)));
+    EXPECT_EQ(std::memcmp(frame.payload, response.at(offset, kMss), kMss), 0);
+  }
+  EXPECT_EQ(queue().counters().ibytes, 60u + 3 * (60 + kMss));
+  queue().release();
+}
+
+TEST_F(Payload, IsCopiedWhereItIsShortOrNoProfiles) {
+  const std::string own(kMss, 'x');
+  const auto* const other = reinterpret_cast<const uint8_t*>(own.data());
+  send_payload(profile_[1].at(0, 1), ExternalPayload::kWorthwhile - 1);
+  send_payload(other, kMss);
+  const std::span<const Frame> frames = queue().receive();
+  ASSERT_EQ(frames.size(), 2u);
+  for (const Frame& frame : frames) EXPECT_EQ(frame.payload, nullptr);
+  EXPECT_EQ(frames[0].head_length, 60 + ExternalPayload::kWorthwhile - 1);
+  EXPECT_EQ(std::memcmp(frames[0].head + 60, profile_[1].at(0, 1), frames[0].head_length - 60), 0);
+  EXPECT_EQ(std::memcmp(frames[1].head + 60, other, kMss), 0);
+  queue().release();
+}
+
+TEST_F(Payload, IsCopiedWhenNoReferenceIsLeft) {
+  constexpr uint32_t kTwoReferences = ExternalPayload::kMost + 1;
+  const auto buffers_of_the_next = [this] {
+    const uint32_t free = queue().buffers().free;
+    send_payload(profile_[1].at(0, kTwoReferences), kTwoReferences);
+    return free - queue().buffers().free;
+  };
+  uint32_t referring = 0;
+  while (buffers_of_the_next() == 1) ASSERT_LE(++referring, kRing + DpdkQueue::kWaiting);
+  EXPECT_GT(referring, kRing);
+  EXPECT_EQ(queue().drops()[Drop::no_payload_buffer], 0u);
+  const uint64_t sent = 1 + referring + 1;
+  while (queue().counters().ipackets < sent) {
+    queue().send_waiting();
+    EXPECT_TRUE(queue().receive().empty()) << "all are in three buffers or more";
+    queue().release();
+  }
+  EXPECT_EQ(queue().drops()[Drop::multiple_segments], referring + 1);
+  EXPECT_EQ(buffers_of_the_next(), 1u) << "all references came back";
+}
+
+TEST_F(Payload, LivesAsLongAsPacketsReferToIt) {
+  const size_t others = payloads() - 1;
+  send_payload(profile_[1].at(0, kMss), kMss);
+  forget();
+  EXPECT_EQ(payloads(), others + 1);
+  const std::span<const Frame> frames = queue().receive();
+  ASSERT_EQ(frames.size(), 1u);
+  ASSERT_NE(frames[0].payload, nullptr);
+  EXPECT_EQ(std::memcmp(frames[0].payload, profile_[1].at(0, kMss), kMss), 0);
+  queue().release();
+  EXPECT_EQ(payloads(), others);
+  send_payload(profile_[1].at(0, kMss), kMss);
+  EXPECT_EQ(queue().receive()[0].payload, nullptr) << "forgotten, so it is copied";
+  queue().release();
+}
+
+TEST_F(Payload, OfShortBuffersTakesNoMemory) {
+  forget();
+  EXPECT_EQ(ExternalPayload::copy_of({{"GET", ExternalPayload::kWorthwhile - 1, ""}}), nullptr);
+}
+
+/// Both ends of a shared memory in one process.
+EngineConfig two_memifs() {
+  EngineConfig config;
+  const std::string socket = fmt::format("/tmp/stackcost-memif-{}", getpid());
+  for (const int end : {0, 1}) {
+    PortConfig& port = config.ports.emplace_back();
+    port.device = fmt::format("--vdev=net_memif{},role={},socket={},socket-abstract=no", end,
+                              end == 0 ? "server" : "client", socket);
+    port.address.mac = local_mac(static_cast<uint32_t>(end));
+    port.address.destination = local_mac(static_cast<uint32_t>(end ^ 1));
+  }
+  return config;
+}
+
+TEST(PayloadOfRuns, IsReferredToFromTheirStartToTheirEnd) {
+  start_test_memory();
+  Engine machine(two_memifs());
+  const Subjects engine = machine.subjects();
+  eventually([&] { return engine.ports.state(0).link_up && engine.ports.state(1).link_up; });
+  RunOptions check;
+  check.payload_check.enabled = true;
+  const size_t none = payloads();
+  for (int again = 0; again < 3; ++again) {
+    const auto run = engine.runs.start(small_http(200), check, ~0u);
+    EXPECT_EQ(payloads(), none + 1);
+    finish(*run);
+    expect_all_flows_whole(engine, *run, 200);
+    run->remove();
+    EXPECT_EQ(payloads(), none);
+  }
 }
 
 }  // namespace
