@@ -170,6 +170,10 @@ def test_the_engine_drives_nics_of_a_guest(guest: Guest, near: int, far: int, qu
     assert flows == client["tcps_connects"] == client["tcps_closed"] >= FLOWS
     assert server["tcps_accepts"] == server["tcps_closed"] == flows
     assert client["tcps_drops"] == server["tcps_drops"] == 0
+    # The NIC reads responses where the engine keeps them, by the address that it has for devices.
+    found = told["payload"]["client"]
+    assert found["compared_bytes"] == flows * told["response bytes"]
+    assert found["mismatched_bytes"] == 0
     if queues > 1:
         # The engine has read back key and table, else it says that it uses rings.
         assert "over rings" not in told["printed"]

@@ -63,6 +63,7 @@ def main() -> None:
             client.connect()
             client.reset()
             client.load_profile(PROFILE, SETTINGS)
+            client.call("stackcost_set_payload_check", {"profile_id": "_", "enabled": True})
             client.start(RATE, duration=1.1 * count / RATE)
             client.wait_on_traffic(600)
             traffic = client.stats()["traffic"]
@@ -70,8 +71,11 @@ def main() -> None:
                 side: {name: traffic[side].get(name, 0) for name in COUNTERS}
                 for side in ("client", "server")
             }
+            checked = client.call("stackcost_get_payload_check", {"profile_id": "_"})
+            (told["payload"],) = checked["templates"]
             if many > 1:
                 told["received by queue"] = [received_by_queue(client, at, many) for at in (0, 1)]
+        told["response bytes"] = SETTINGS["response_bytes"]
         told["printed"] = Path(folder, "engine.log").read_text()
     print(json.dumps(told))
 
