@@ -1,5 +1,6 @@
 """The one runner, fed with trials of a system that is made up; no test bed."""
 
+import gc
 import io
 import os
 import signal
@@ -109,6 +110,20 @@ def interrupted_run(results: Path) -> RunFolder:
         campaign.take(turn([planned(quiet)] * 2, []))
         raise KeyboardInterrupt
     return campaign.folder  # type: ignore[no-any-return]
+
+
+def test_the_garbage_collector_stays_out_of_trials(tmp_path: Path) -> None:
+    seen = list[bool]()
+
+    def make(trial: Trial) -> None:
+        quiet(trial)
+        seen.append(gc.isenabled())
+        if len(seen) == 2:
+            raise StackcostError("the link is cut")
+
+    with pytest.raises(StackcostError), going(tmp_path) as campaign:
+        campaign.take(turn([planned(make)] * 2, []))
+    assert seen == [False, False] and gc.isenabled()
 
 
 @pytest.mark.parametrize("lost", ["nothing", "a line", "samples"])

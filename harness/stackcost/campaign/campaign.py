@@ -11,6 +11,7 @@ from stackcost.campaign.turn import Feed, PlannedTrial, PlannedTrials, Result, S
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import SearchStep
 from stackcost.contracts.trial import Trial
+from stackcost.host.garbage import no_garbage_collection
 from stackcost.session.progress import Progress
 from stackcost.session.server_session import ServerSession
 from stackcost.store import Manifest, RunFolder
@@ -105,6 +106,7 @@ class Campaign:
                 telling_of_trial(trial, session),
                 self._progress.trial(step.words, step.seconds, again),
                 storing(self.folder, session, trial),
+                no_garbage_collection(),
             ):
                 step.make(trial)
             attempts.append(trial)

@@ -25,6 +25,7 @@ from stackcost.contracts.tuning import Tier
 from stackcost.experiment.matrix import lacks
 from stackcost.generators.local import RunningGenerator, local_generator
 from stackcost.generators.plan import GeneratorPlan
+from stackcost.host.garbage import no_garbage_collection
 from stackcost.hosts.examine import examine
 from stackcost.hosts.host_sampler import HostSampler
 from stackcost.hosts.version import suite_version
@@ -123,7 +124,8 @@ def main() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     status = 0
     try:
-        run(sys.stdin.buffer, replies)
+        with no_garbage_collection():  # an agent ends with its session
+            run(sys.stdin.buffer, replies)
     except KeyboardInterrupt:
         status = 130
     os._exit(status)  # threads that wait for a silent server would hold it up

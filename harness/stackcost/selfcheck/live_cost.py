@@ -113,21 +113,28 @@ def made(session: ProfileSession, watch: Watch | None) -> PlannedTrials[Seen | s
 
 @contextmanager
 def _read_by_page(watch: Watch) -> Iterator[None]:
-    """Serve it, and read its events and metrics as they come, until it ends."""
+    """Serve it, and read its events and metrics as they come, until it ends.
+
+    Yields when the page has its first state: to open it takes some 10 ms, once in a run.
+    """
     with serving(watch, 0) as address:
-        reader = threading.Thread(target=_read, args=[int(address.rstrip("/").split(":")[-1])])
+        opened = threading.Event()
+        port = int(address.rstrip("/").split(":")[-1])
+        reader = threading.Thread(target=_read, args=[port, opened])
         reader.start()
+        opened.wait(5)
         yield
     reader.join()
 
 
-def _read(port: int) -> None:
+def _read(port: int, opened: threading.Event) -> None:
     page, scraper = (http.client.HTTPConnection(LOOPBACK, port, timeout=5) for _ in range(2))
     page.request("GET", "/events")
     for line in page.getresponse():
         if line.startswith(b"data: "):
             scraper.request("GET", "/metrics")
             scraper.getresponse().read()
+            opened.set()
     scraper.close()
     page.close()
 
