@@ -1,7 +1,9 @@
 """The sampler: edges, interval, and life with collectors that fail."""
 
 import os
+import threading
 import time
+from collections.abc import Sequence
 
 import pytest
 
@@ -9,7 +11,7 @@ from stackcost.collect import sampler as sampler_module
 from stackcost.collect.sampler import Sampler
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.contracts.sample import DeferredSamples, Kind, Metric, Sample
 from stackcost.host.cores import online_cpus
 from stackcost.host.timeouts import timeout_factor
 from stackcost.host.waiting import wait_until
@@ -34,7 +36,7 @@ class Turns(Collector):
         if self._fail_start:
             raise StackcostError("this machine has no turns", "turn it")
 
-    def read(self) -> list[Sample]:
+    def read(self) -> Sequence[Sample]:
         self.turn += 1
         self.cpus |= os.sched_getaffinity(0)
         if self.turn == self._fail_read:
@@ -87,6 +89,36 @@ def test_a_reading_that_fails_is_unknown_and_the_next_one_counts() -> None:
         sampler.read_now()
     assert [sample.value for sample in sampler.samples] == [1, None, 3]
     assert sampler.samples[1].reason == "spinner: dizzy"
+
+
+class Decodes(Turns):
+    """Its samples take long to make. `made_by`: the threads that made some."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made_by = list[threading.Thread]()
+
+    def read(self) -> DeferredSamples:
+        read = list(Turns.read(self))
+
+        def make() -> list[Sample]:
+            self.made_by.append(threading.current_thread())
+            return read
+
+        return DeferredSamples(make)
+
+
+def test_samples_that_take_long_to_make_are_made_once_by_who_looks_at_them() -> None:
+    decodes = Decodes()
+    with Sampler([decodes], interval_s=0.02) as sampler:
+        assert wait_until(lambda: decodes.turn >= 5, 10)
+        assert len(decodes.made_by) == 1, "the first reading, which this thread asked for"
+        (now,) = sampler.read_now()
+    for _ in range(2):
+        samples = sampler.samples
+    assert [sample.value for sample in samples] == list(range(1, decodes.turn + 1))
+    assert now in samples
+    assert decodes.made_by == [threading.current_thread()] * decodes.turn
 
 
 def test_reading_runs_on_the_given_cpus_only() -> None:

@@ -174,6 +174,7 @@ def test_samples_are_moved_to_the_clock_of_the_controller(
             edge = real()
             assert wait_until(lambda: len(sampling.samples) > mark + 20, LIMIT_S)
             new = sampling.samples[mark:]
+            readings = sampling.readings
         (clock,) = side.clocks().values()
         after = real()
     assert ("sampling", [], Detail.SYSTEM_CALLS) in here.log
@@ -183,6 +184,8 @@ def test_samples_are_moved_to_the_clock_of_the_controller(
     times = [each.time for each in new]
     assert times == sorted(times) and before < times[0] and times[-1] < after
     assert all(new.count(each) == 1 for each in read), "an edge is kept once"
+    found = {each.collector is None: each.samples for each in readings if each.samples[0] in read}
+    assert found[False] + found[True] == read, "of a collector here, and of the other host"
     assert len({*times}) == len(times), "nothing is kept twice"
 
 

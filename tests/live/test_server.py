@@ -15,8 +15,12 @@ from urllib.parse import urlsplit
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
+from stackcost.collect.engine import COUNTER
+from stackcost.collect.slab import BYTES
+from stackcost.collect.softnet import DROPPED
+from stackcost.contracts.collector import Collector, Reading
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.sample import Sample
+from stackcost.contracts.sample import Metric, Sample
 from stackcost.live.server import MOST_PAGES, serving
 from stackcost.live.watch import Watch
 from stackcost.session.progress import Progress
@@ -24,20 +28,37 @@ from tests.analysis.trials import hold_trial, load_trial
 from tests.live.test_readings import counters, sample
 
 
+class Of(Collector):
+    """A collector of these metrics. It is never read: a test says what it has read."""
+
+    def __init__(self, *metrics: Metric):
+        self.metrics = metrics
+
+    def read(self) -> list[Sample]:
+        raise NotImplementedError
+
+
+GENERATOR, MEMORY, NETWORK = Of(COUNTER), Of(BYTES), Of(DROPPED)
+ANOTHER_HOST = None
+
+
 class Made:
-    """A watch of a run of made-up samples, and the address of its page."""
+    """A watch of a run of made-up readings, and the address of its page."""
 
     def __init__(self) -> None:
-        self.watch, self.samples, self.progress = Watch(), list[Sample](), Progress()
+        self.watch, self.readings, self.progress = Watch(), list[Reading](), Progress()
         cores = SimpleNamespace(server=[1])
         self.session: Any = SimpleNamespace(
-            sampler=SimpleNamespace(samples=self.samples),
+            sampler=SimpleNamespace(readings=self.readings),
             experiment=SimpleNamespace(cores=cores),
         )
         folder: Any = SimpleNamespace(name="run-1")
         self.watch.begins(folder, self.progress)
         self.watch.opened(self.session)
         self.address = ""
+
+    def add(self, samples: list[Sample], by: Collector | None = GENERATOR) -> None:
+        self.readings.append(Reading(by, samples))
 
     def get(self, path: str, host: str = "") -> tuple[int, dict[str, str], bytes]:
         place = urlsplit(self.address)
@@ -71,14 +92,14 @@ def states(of: socket.socket) -> Iterator[dict[str, Any]]:
 
 
 def test_a_page_gets_the_state_at_once_and_then_each_second(made: Made) -> None:
-    made.samples += counters(1.0, tcps_closed=0)
+    made.add(counters(1.0, tcps_closed=0))
     made.watch.read()
     with made.events() as page:
         seen = states(page)
         assert next(seen)["run"] == "run-1"
         made.progress.expect([10])
         with made.progress.turn("round 1 of 1, x", "x", 5):
-            made.samples += counters(2.0, tcps_closed=700)
+            made.add(counters(2.0, tcps_closed=700))
             found = next(state for state in seen if state["second"]["completed"])
     assert found["now"]["turn"] == "round 1 of 1, x" and found["now"]["left_s"] > 5
     assert [point["completed"] for point in found["points"]] == [None, 700.0]
@@ -86,14 +107,28 @@ def test_a_page_gets_the_state_at_once_and_then_each_second(made: Made) -> None:
 
 def test_a_trial_begins_with_nothing_of_the_one_before(made: Made) -> None:
     for at, closed in ((1.0, 0), (2.0, 700)):
-        made.samples += counters(at, tcps_closed=closed)
+        made.add(counters(at, tcps_closed=closed))
         made.watch.read()
     assert made.watch.snapshot()["second"]["completed"] == 700
-    made.samples += counters(3.0, tcps_closed=800)  # after the last reading
+    made.add(counters(3.0, tcps_closed=800))  # after the last reading
     made.watch.offered(load_trial())
-    made.samples += counters(9.0, tcps_closed=800)
+    made.add(counters(9.0, tcps_closed=800))
     made.watch.read()
     assert made.watch.snapshot()["second"]["completed"] is None
+
+
+@pytest.mark.parametrize("memory_by", [MEMORY, ANOTHER_HOST])
+def test_the_first_and_the_last_reading_of_what_is_shown_are_taken_in(
+    made: Made, memory_by: Collector | None
+) -> None:
+    made.watch.offered(load_trial())
+    for at, closed in ((1.0, 0), (1.5, 900), (3.0, 2000)):  # a short trial, between two ticks
+        made.add([sample(at, "slab.bytes", at, cache="TCP")], memory_by)
+        made.add(counters(at, tcps_closed=closed))
+        made.add(counters(at, tcps_closed=9e9), NETWORK)  # none of what it reads is shown
+    made.watch.read()
+    second = made.watch.snapshot()["second"]
+    assert second["completed"] == 1000 and second["slab"] == {"TCP": 3.0}
 
 
 def test_costs_and_flags_come_with_stored_trials(made: Made) -> None:
@@ -108,8 +143,8 @@ def test_costs_and_flags_come_with_stored_trials(made: Made) -> None:
 
 
 def test_metrics_are_openmetrics_with_their_units(made: Made) -> None:
-    made.samples += counters(1.0, tcps_closed=0)
-    made.samples.append(sample(1.0, "slab.bytes", 4096.0, cache="TCP"))
+    made.add(counters(1.0, tcps_closed=0))
+    made.add([sample(1.0, "slab.bytes", 4096.0, cache="TCP")], MEMORY)
     made.watch.read()
     made.watch.stored(load_trial(), made.session)
     status, headers, body = made.get("/metrics")

@@ -7,7 +7,7 @@ their last descriptor, so nothing is left behind however this process ends.
 
 import ctypes
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,24 @@ class _TestRunOptions(ctypes.Structure):
     ]
 
 
+class Entries:
+    """Entries of a hash as they were read; iterating makes pairs of key and value of them."""
+
+    def __init__(self, key: type[Any], value: type[Any], keys: bytes, values: bytes):
+        self._types = key, value
+        self._bytes = keys, values
+
+    def __len__(self) -> int:
+        return len(self._bytes[0]) // ctypes.sizeof(self._types[0])
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        keys, values = (
+            (each * len(self)).from_buffer_copy(read)
+            for each, read in zip(self._types, self._bytes, strict=True)
+        )
+        return zip(keys, values, strict=True)
+
+
 class BpfObject:
     """The programs and maps of one source file, loaded into the kernel.
 
@@ -50,6 +68,7 @@ class BpfObject:
     ):
         self._object = None
         self._links: list[int] = []
+        self._room: dict[str, tuple[Any, Any]] = {}
         self._library = _libbpf()
         if not KERNEL_TYPES.exists():
             raise StackcostError(
@@ -121,29 +140,31 @@ class BpfObject:
             raise StackcostError(f"BPF map {name} cannot be read ({_errno()})")
         return found
 
-    def read_hash(
-        self, name: str, key: type[Any], value: type[Any], most: int
-    ) -> list[tuple[Any, Any]]:
-        """Up to `most` entries of a hash, as (key, value)."""
+    def read_hash(self, name: str, key: type[Any], value: type[Any], most: int) -> Entries:
+        """Up to `most` entries of a hash."""
         return self._batch(self._library.bpf_map_lookup_batch, name, key, value, most)
 
-    def take_hash(
-        self, name: str, key: type[Any], value: type[Any], most: int
-    ) -> list[tuple[Any, Any]]:
+    def take_hash(self, name: str, key: type[Any], value: type[Any], most: int) -> Entries:
         """The same; the hash is empty afterwards."""
         return self._batch(self._library.bpf_map_lookup_and_delete_batch, name, key, value, most)
 
-    def _batch(
-        self, call: Any, name: str, key: type[Any], value: type[Any], most: int
-    ) -> list[tuple[Any, Any]]:
-        keys, values = (key * most)(), (value * most)()
+    def _batch(self, call: Any, name: str, key: type[Any], value: type[Any], most: int) -> Entries:
+        if name not in self._room:  # to make room takes longer than to read
+            self._room[name] = (key * most)(), (value * most)()
+        keys, values = self._room[name]
         count, position = ctypes.c_uint32(most), ctypes.c_uint64()
         failed = call(
             self.map(name), None, ctypes.byref(position), keys, values, ctypes.byref(count), None
         )
         if failed and ctypes.get_errno() != 2:  # ENOENT: that was all of it
             raise StackcostError(f"BPF map {name} cannot be read ({_errno()})")
-        return list(zip(keys[: count.value], values[: count.value], strict=True))
+        found = count.value
+        return Entries(
+            key,
+            value,
+            ctypes.string_at(keys, found * ctypes.sizeof(key)),
+            ctypes.string_at(values, found * ctypes.sizeof(value)),
+        )
 
     def close(self) -> None:
         """Detach and unload."""

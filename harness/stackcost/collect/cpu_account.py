@@ -21,14 +21,14 @@ PREEMPT_RT softirqs can be preempted, which this account does not follow.
 import ctypes
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 
-from stackcost.collect.bpf import BpfObject
+from stackcost.collect.bpf import BpfObject, Entries
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.contracts.sample import DeferredSamples, Kind, Metric, Sample
 from stackcost.host.cores import online_cpus
 
 # Order of enum in include/linux/interrupt.h.
@@ -213,22 +213,17 @@ class CpuAccount(Collector):
             for of, spent in found.items()
         ]
 
-    def read(self) -> list[Sample]:
+    def read(self) -> DeferredSamples:
         """Per CPU: time by kind, softirqs and interrupts by vector; time of every task."""
-        accounts = _up_to_now(self._running())
-        samples = self._read_tasks()
-        idle = sum(accounts[cpu].idle for cpu in online_cpus())
-        states = sum(accounts[cpu].idle_states for cpu in online_cpus())
-        tells_idle = states > 0 or idle < IDLE_WITHOUT_STATE_NS
-        for cpu in online_cpus():
-            account = accounts[cpu]
-            until = account.until * NANOSECOND
-            samples.append(SWITCHES.sample(until, account.switches, cpu=str(cpu)))
-            if self._detail is not Detail.TASKS:
-                samples += self._read_kinds(cpu, account, until, tells_idle)
-        if self._detail is Detail.TASKS:
-            samples += [metric.unknown(time.monotonic(), NOT_BOOKED) for metric in OF_KINDS]
-        return samples
+        programs, cpus = self._running(), online_cpus()
+        accounts = _up_to_now(programs, cpus)
+        now, tasks = time.monotonic(), _tasks(programs)
+        return DeferredSamples(
+            lambda: [
+                *self._of_tasks(now, tasks),
+                *self._of_cpus(now, {cpu: accounts[cpu] for cpu in cpus}),
+            ]
+        )
 
     def stop(self) -> None:
         """Detach and unload."""
@@ -237,9 +232,19 @@ class CpuAccount(Collector):
                 programs.close()
         self._programs = self._tracing = None
 
-    def _read_kinds(
-        self, cpu: int, account: Account, until: float, tells_idle: bool
-    ) -> list[Sample]:
+    def _of_cpus(self, now: float, accounts: Mapping[int, Account]) -> Iterator[Sample]:
+        idle = sum(account.idle for account in accounts.values())
+        states = sum(account.idle_states for account in accounts.values())
+        tells_idle = states > 0 or idle < IDLE_WITHOUT_STATE_NS
+        for cpu, account in accounts.items():
+            until = account.until * NANOSECOND
+            yield SWITCHES.sample(until, account.switches, cpu=str(cpu))
+            if self._detail is not Detail.TASKS:
+                yield from self._of_kinds(cpu, account, until, tells_idle)
+        if self._detail is Detail.TASKS:
+            yield from (metric.unknown(now, NOT_BOOKED) for metric in OF_KINDS)
+
+    def _of_kinds(self, cpu: int, account: Account, until: float, tells_idle: bool) -> list[Sample]:
         entry_and_exit = account.idle_entry, account.idle_exit
         kinds = {
             "idle": account.idle,
@@ -268,8 +273,7 @@ class CpuAccount(Collector):
                 samples.append(count_metric.sample(until, count, **labels))
         return samples
 
-    def _read_tasks(self) -> list[Sample]:
-        now = time.monotonic()
+    def _of_tasks(self, now: float, tasks: Entries) -> list[Sample]:
         return [
             TASK_TIME.sample(
                 now,
@@ -280,7 +284,7 @@ class CpuAccount(Collector):
                 command=task.command.decode(errors="replace"),
                 kind=kind,
             )
-            for key, task in _tasks(self._running())
+            for key, task in tasks
             for kind, spent in self._by_mode(task).items()
         ]
 
@@ -290,22 +294,23 @@ class CpuAccount(Collector):
         return {"task": times.user + times.system}
 
 
-def _up_to_now(programs: BpfObject) -> Sequence[Account]:
+def _up_to_now(programs: BpfObject, cpus: Collection[int]) -> Sequence[Account]:
     """The account of each CPU, and its tasks' entries, at this moment."""
-    for cpu in online_cpus():
+    for cpu in cpus:
         programs.run("update_account", cpu)
     return programs.read_per_cpu("accounts", Account)
 
 
-def _tasks(programs: BpfObject) -> list[tuple[TaskKey, TaskTime]]:
+def _tasks(programs: BpfObject) -> Entries:
     return programs.read_hash("tasks", TaskKey, TaskTime, MAX_TASKS)
 
 
 def _traced(programs: BpfObject) -> list[TracedTime]:
     """Nanoseconds in user and system mode up to now: of each CPU, and of each process."""
-    accounts = _up_to_now(programs)
+    cpus = online_cpus()
+    accounts = _up_to_now(programs, cpus)
     of_cpus, of_processes = Counter[Labels](), Counter[Labels]()
-    for cpu in online_cpus():
+    for cpu in cpus:
         for kind in MODES:
             of_cpus[("cpu", str(cpu)), ("kind", kind)] = getattr(accounts[cpu], kind)
     for _, task in _tasks(programs):

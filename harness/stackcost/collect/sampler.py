@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from concurrent.futures import Future
 from typing import Self
 
-from stackcost.contracts.collector import Collector
+from stackcost.contracts.collector import Collector, Reading
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Sample
 from stackcost.host.cores import online_cpus
@@ -25,21 +25,24 @@ class Sampler:
     """A context manager: inside, a thread reads the collectors every `interval_s` seconds.
 
     `cpus`: where it may run, so that reading never takes time from the server's cores; all when
-    empty. `samples`: everything read so far, in order of reading. A collector that fails to start
+    empty. `readings`: everything read so far, in order of reading. A collector that fails to start
     or to read does not end the run: its metrics are recorded as unknown, with the reason.
     """
 
     def __init__(
         self, collectors: Sequence[Collector], interval_s: float, cpus: Collection[int] = ()
     ):
-        self.samples: list[Sample] = []
+        self.readings: list[Reading] = []
+        self._samples: list[Sample] = []
+        self._made = 0  # readings of which `_samples` has the samples
+        self._making = threading.Lock()
         self._collectors = collectors
         self._interval = interval_s
         self._often: tuple[Collection[str], float] = ((), math.inf)
         self._cpus = cpus
         self._failed: dict[str, str] = {}
         self._reading = "none"
-        self._requests: queue.Queue[Future[list[Sample]] | None] = queue.Queue()
+        self._requests: queue.Queue[Future[list[Reading]] | None] = queue.Queue()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
 
     def __enter__(self) -> Self:
@@ -53,12 +56,22 @@ class Sampler:
         self._requests.put(None)
         self._thread.join(READ_LIMIT_S)  # a daemon thread: one that hangs ends with the program
 
+    @property
+    def samples(self) -> list[Sample]:
+        """Everything read so far, in order of reading; to make samples of it takes time."""
+        with self._making:
+            for each in self.readings[self._made :]:
+                self._samples += each.samples
+                self._made += 1
+        return self._samples
+
     def read_now(self) -> list[Sample]:
         """Read everything now and return it; for the edges of a window."""
-        request: Future[list[Sample]] = Future()
+        request: Future[list[Reading]] = Future()
         self._requests.put(request)
         try:
-            return request.result(scaled_timeout(READ_LIMIT_S))
+            readings = request.result(scaled_timeout(READ_LIMIT_S))
+            return [sample for each in readings for sample in each.samples]
         except TimeoutError:
             raise StackcostError(
                 f"reading did not end within {scaled_timeout(READ_LIMIT_S):g} s: the collector "
@@ -73,12 +86,12 @@ class Sampler:
     def trace_system_calls(self, on: bool) -> None:
         """Begin or end what the collectors read for a part of a trial only."""
         for collector in self._collectors:
-            self.samples += collector.trace_system_calls(on)
+            self.readings.append(Reading(collector, collector.trace_system_calls(on)))
 
     def follow(self, on: bool) -> None:
         """Begin or end what is read only while flows are opened and held."""
         for collector in self._collectors:
-            self.samples += collector.follow(on)
+            self.readings.append(Reading(collector, collector.follow(on)))
 
     def _run(self) -> None:
         if self._cpus:
@@ -92,7 +105,7 @@ class Sampler:
     def _serve(self) -> None:
         due = soon = time.monotonic() + self._interval
         while True:
-            request: Future[list[Sample]] | None = Future()  # a periodic one: nobody waits for it
+            request: Future[list[Reading]] | None = Future()  # a periodic one: nobody waits for it
             names: Collection[str] | None = None  # all
             try:
                 request = self._requests.get(timeout=max(0.0, min(due, soon) - time.monotonic()))
@@ -102,9 +115,9 @@ class Sampler:
             if request is None:
                 return
             wanted = [each for each in self._collectors if names is None or each.name in names]
-            read = [sample for each in wanted for sample in self._read(each)]
-            self.samples += read
-            request.set_result(read)
+            readings = [Reading(each, self._read(each)) for each in wanted]
+            self.readings += readings
+            request.set_result(readings)
             soon = time.monotonic() + self._often[1]
             if names is None:
                 due = max(due, time.monotonic() - self._interval) + self._interval
@@ -116,7 +129,7 @@ class Sampler:
         except Exception as error:
             self._failed[collector.name] = str(error)
 
-    def _read(self, collector: Collector) -> list[Sample]:
+    def _read(self, collector: Collector) -> Sequence[Sample]:
         self._reading = collector.name
         reason = self._failed.get(collector.name)
         if reason is None:

@@ -21,7 +21,7 @@ import struct
 import threading
 import time
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
@@ -30,7 +30,7 @@ from stackcost.collect.cpu_account import ENTERING, IDLE_TASK, SOFTIRQS, CpuAcco
 from stackcost.collect.perf_event import CPU_CLOCK, SET_BPF, SET_PERIOD, SOFTWARE, open_event
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.functions import UNNAMED
-from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.contracts.sample import DeferredSamples, Kind, Metric, Sample
 from stackcost.host.symbols import Mapped, Names, kernel_names, mapped_files, program_function
 
 SOURCE = "perf_event_open PERF_COUNT_SW_CPU_CLOCK, bpf_get_stack"
@@ -91,7 +91,8 @@ class StackSamples(Collector):
         self._last_read = 0.0
         self._kernel = Names([], [], [])
         self._mapped: dict[int, list[Mapped]] = {}
-        self._named: dict[bytes, str] = {}  # stacks of the kernel: the same come again and again
+        self._known: dict[bytes, Labels] = {}  # by StackKey: the same come again and again
+        self._named: dict[bytes, str] = {}  # stacks of the kernel, of whatever process
 
     def start(self) -> None:
         """Compile, load, and let the clocks run."""
@@ -108,7 +109,7 @@ class StackSamples(Collector):
         self._last_read = time.monotonic()
         self._drawing.start()
 
-    def read(self) -> list[Sample]:
+    def read(self) -> DeferredSamples:
         """The counts so far of the stacks that were seen since the last reading.
 
         Of a stack that was not seen before that, also the count as of the last reading: it may be
@@ -120,17 +121,20 @@ class StackSamples(Collector):
         for key, count in found:
             new[self._labels(key)] += count
         lost = sum(self._programs.read_per_cpu("lost", ctypes.c_uint64))
-        samples = [
-            LOST.sample(now, lost),
-            *(FIRED.sample(now, due, cpu=str(cpu)) for cpu, due in self._due.items()),
-            *self._samples(self._last_read, new.keys() - self._seen),
-        ]
-        self._counts += new
+        due, last_read = dict(self._due), self._last_read
+        before = {labels: self._counts[labels] for labels in new.keys() - self._seen}
+        for labels, count in new.items():
+            self._counts[labels] += count
+        after = {labels: self._counts[labels] for labels in new}
         self._seen, self._last_read = set(new), now
-        return samples + self._samples(now, self._seen)
-
-    def _samples(self, at: float, of: Collection[Labels]) -> list[Sample]:
-        return [STACKS.sample(at, self._counts[labels], **dict(labels)) for labels in of]
+        return DeferredSamples(
+            lambda: [
+                LOST.sample(now, lost),
+                *(FIRED.sample(now, fired, cpu=str(cpu)) for cpu, fired in due.items()),
+                *_samples(last_read, before),
+                *_samples(now, after),
+            ]
+        )
 
     def stop(self) -> None:
         """Stop the clocks and unload."""
@@ -155,17 +159,23 @@ class StackSamples(Collector):
                 fcntl.ioctl(clock, SET_PERIOD, struct.pack("Q", period[cpu]))
 
     def _labels(self, key: StackKey) -> Labels:
+        whole = bytes(key)
+        if labels := self._known.get(whole):
+            return labels
         if key.user:
             stack = self._of_program(key.process, key.addresses[0])
         else:
             stack = self._of_kernel(key)
-        return (
+        labels = (
             ("cpu", str(key.cpu)),
             ("kind", self._kind(key, stack)),
             ("process", str(key.process)),
             ("command", key.command.decode(errors="replace")),
             ("stack", stack),
         )
+        if stack != UNNAMED:  # it may have a name when the process has loaded the file
+            self._known[whole] = labels
+        return labels
 
     def _kind(self, key: StackKey, stack: str) -> str:
         """As the exact account books it, which divides a call at the kernel's tracepoints."""
@@ -196,3 +206,7 @@ class StackSamples(Collector):
                     return f"{name};{program_function(process, mapped, address)}"
             self._mapped[process] = mapped_files(process)
         return UNNAMED
+
+
+def _samples(at: float, counts: Mapping[Labels, int]) -> Iterator[Sample]:
+    return (STACKS.sample(at, count, **dict(labels)) for labels, count in counts.items())

@@ -1,9 +1,9 @@
 """The interface of collectors, which read figures of a machine or a program during a trial."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -51,8 +51,8 @@ class Collector(ABC):
         return
 
     @abstractmethod
-    def read(self) -> list[Sample]:
-        """All current values."""
+    def read(self) -> Sequence[Sample]:
+        """All current values; `DeferredSamples` where samples take long to make."""
 
     def trace_system_calls(self, on: bool) -> list[Sample]:
         """Begin or end what slows the server too much to go on while costs are measured.
@@ -83,6 +83,13 @@ class Collector(ABC):
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+class Reading(NamedTuple):
+    """What was read at one moment. `collector`: which read it; None: those of another host."""
+
+    collector: Collector | None
+    samples: Sequence[Sample]
 
 
 @dataclass(frozen=True, slots=True)

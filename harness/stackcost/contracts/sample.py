@@ -1,8 +1,10 @@
 """One value of one metric at one moment, and what all values of a metric have in common."""
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from functools import cached_property
+from typing import NamedTuple, overload
 
 
 class Kind(StrEnum):
@@ -51,3 +53,31 @@ class Metric:
     def unknown(self, time: float, reason: str, /, **labels: str) -> Sample:
         """A value that could not be read at `time`, and why."""
         return Sample(time, self.name, labels, None, self.unit, self.kind, self.source, reason)
+
+
+class DeferredSamples(Sequence[Sample]):
+    """Samples that are made when somebody looks at them, once.
+
+    Collectors run on the generator's core. What they read in a trial is as small as it can be, and
+    `make`, which may not fail, makes samples of it when the trial is over.
+    """
+
+    def __init__(self, make: Callable[[], list[Sample]]):
+        self._make = make
+
+    @cached_property
+    def _made(self) -> list[Sample]:
+        return self._make()
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __iter__(self) -> Iterator[Sample]:
+        return iter(self._made)
+
+    @overload
+    def __getitem__(self, index: int) -> Sample: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Sample]: ...
+    def __getitem__(self, index: int | slice) -> Sample | list[Sample]:
+        return self._made[index]

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from stackcost.collect.cpu_account import Detail
 from stackcost.collect.sampler import Sampler
-from stackcost.contracts.collector import Collector
+from stackcost.contracts.collector import Collector, Reading
 from stackcost.contracts.counts import Clock
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Sample
@@ -76,16 +76,22 @@ class _BothHosts:
         self._own = own
         self._moved = moved
         self._samples: list[Sample] = []
-        self._taken = 0
+        self._readings: list[Reading] = []
+        self._taken = self._counted = 0  # of the samples, and of the readings, of this host
         self._lock = threading.Lock()
 
     @property
     def samples(self) -> list[Sample]:
         """Those of the other host are fetched first; all in order of time."""
-        with suppress(StackcostError):
-            self._keep(self._moved(self._remote.take()))
+        self._fetch()
         self._samples.sort(key=lambda sample: sample.time)
         return self._samples
+
+    @property
+    def readings(self) -> list[Reading]:
+        """Those of the other host are fetched first."""
+        self._fetch()
+        return self._readings
 
     def read_now(self) -> list[Sample]:
         """Both at once."""
@@ -114,8 +120,17 @@ class _BothHosts:
             self._remote.follow(on)
         self._own.follow(on)
 
+    def _fetch(self) -> None:
+        with suppress(StackcostError):
+            self._keep(self._moved(self._remote.take()))
+
     def _keep(self, remote: list[Sample]) -> None:
         with self._lock:
+            readings = self._own.readings[self._counted :]
+            self._counted += len(readings)
+            if remote:
+                self._readings.append(Reading(None, remote))
+            self._readings += readings
             own = self._own.samples[self._taken :]
             self._taken += len(own)
             self._samples += remote + own

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stackcost.contracts.load.base import ABORTED, FAILED
-from stackcost.contracts.sample import Sample
+from stackcost.contracts.sample import Metric, Sample
 
 Series = tuple[str, ...]  # a metric, and the values of its labels
 CACHES = 8
@@ -44,6 +44,11 @@ class Readings:
         self._server = {str(cpu) for cpu in server_cpus}
         self._before: dict[Series, Sample] = {}
         self._last = Second()
+
+    @classmethod
+    def shows(cls, metrics: Iterable[Metric]) -> bool:
+        """Whether one of these is shown."""
+        return any(each.name in cls.METRICS for each in metrics)
 
     def begin_trial(self) -> Second:
         """Forget the rates and times of the trial before: none is of two trials, or of the time

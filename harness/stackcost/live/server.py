@@ -99,11 +99,10 @@ class Pages:
     def tick(self) -> None:
         """Take in new samples, and give every page that has read its last state the newest."""
         self.watch.read()
-        if not self._queues:
-            return
-        state = self.watch.state()
-        for queue in self._queues:
-            if queue.empty():
+        waiting = [queue for queue in self._queues if queue.empty()]
+        if waiting:
+            state = self.watch.state()
+            for queue in waiting:
                 queue.put_nowait(state)
 
     @contextmanager

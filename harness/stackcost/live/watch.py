@@ -4,14 +4,16 @@ import json
 import statistics
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from stackcost.analysis.cpu import server_total
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings as TrialReadings
+from stackcost.contracts.collector import Reading
 from stackcost.contracts.load import load_words
+from stackcost.contracts.sample import Sample
 from stackcost.contracts.trial import Trial
 from stackcost.live.readings import Readings, Second
 from stackcost.session.progress import Now, Progress
@@ -33,9 +35,7 @@ class Cost:
 
 
 class Watch:
-    """Observes the runs of this process. `snapshot` reads at most the samples that came since the
-    last one; it takes no reading of its own.
-    """
+    """Observes the runs of this process. It takes no reading of its own."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -70,7 +70,7 @@ class Watch:
         with self._lock:
             self._offered = trial.offered_cps or None if trial else None
             if trial and self._session:
-                self._taken = len(self._session.sampler.samples)
+                self._taken = len(self._session.sampler.readings)
                 self._second = self._readings.begin_trial()
 
     def stored(self, trial: Trial, session: ServerSession) -> None:
@@ -91,11 +91,11 @@ class Watch:
         with self._lock:
             if self._session is None:
                 return
-            samples = self._session.sampler.samples
-            fresh, self._taken = samples[self._taken :], len(samples)
+            readings = self._session.sampler.readings
+            fresh, self._taken = readings[self._taken :], len(readings)
             if not fresh:
                 return
-            self._second = self._readings.second(fresh)
+            self._second = self._readings.second(_edges(fresh))
             point = {
                 "offered": self._offered,
                 "completed": self._second.completed,
@@ -124,6 +124,18 @@ class Watch:
         moment = json.dumps(self.snapshot())
         with self._lock:
             return f'{moment[:-1]}, "points": [{", ".join(self._points)}]}}'
+
+
+def _edges(readings: Sequence[Reading]) -> list[Sample]:
+    """The samples of a collector's first and last reading, if it has what the page shows."""
+    first, last = dict[object, Reading](), dict[object, Reading]()
+    for number, each in enumerate(readings):
+        if each.collector is None or Readings.shows(each.collector.metrics):
+            whose = each.collector or number  # all of another host are taken in
+            first.setdefault(whose, each)
+            last[whose] = each
+    ends = [*first.values(), *(each for whose, each in last.items() if each is not first[whose])]
+    return [sample for each in ends for sample in each.samples]
 
 
 def _fields(of: Now | Second | Cost) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
+from stackcost.contracts.collector import Reading
 from stackcost.contracts.sample import Sample
 
 
@@ -21,6 +22,10 @@ class Sampling(Protocol):
     @property
     def samples(self) -> list[Sample]:
         """Everything read so far, in order of time."""
+
+    @property
+    def readings(self) -> list[Reading]:
+        """The same by collector, for who looks at a few of them while a trial runs."""
 
     def read_now(self) -> list[Sample]:
         """Read everything now and return it; for the edges of a window."""
