@@ -20,7 +20,7 @@ from stackcost.live.metrics import exposition
 from stackcost.live.otlp import pushing
 from tests.analysis.trials import load_trial
 from tests.live.test_readings import counters, sample
-from tests.live.test_server import Made
+from tests.live.test_server import MEMORY, Made
 
 Values = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
@@ -71,10 +71,10 @@ def values_of(pushed: ExportMetricsServiceRequest) -> Values:
 
 def test_a_receiver_gets_what_a_scrape_has_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Made()
-    made.samples += counters(1.0, tcps_closed=0)
+    made.add(counters(1.0, tcps_closed=0))
     made.watch.read()
-    made.samples += counters(2.0, tcps_closed=700)
-    made.samples.append(sample(1.0, "slab.bytes", 4096.0, cache="TCP"))
+    made.add(counters(2.0, tcps_closed=700))
+    made.add([sample(1.0, "slab.bytes", 4096.0, cache="TCP")], MEMORY)
     made.watch.read()
     made.watch.stored(load_trial(), made.session)
     before = threading.active_count()
@@ -82,7 +82,7 @@ def test_a_receiver_gets_what_a_scrape_has_and_no_more(monkeypatch: pytest.Monke
         monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
         with pushing(made.watch, f"{address}/v1/metrics"):
             first = came.get(timeout=5)
-            made.session.sampler.samples.clear()
+            made.readings.clear()
             made.watch.opened(made.session)  # nothing is known again
             second = came.get(timeout=5)
     text = exposition(made.watch.snapshot).decode()

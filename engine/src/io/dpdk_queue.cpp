@@ -248,8 +248,8 @@ void DpdkQueue::refill(std::span<Frame> frames) {
 }
 
 BufferPool DpdkQueue::buffers() const {
-  const rte_mempool* const pool = pools_.whole;
-  return {.object_bytes = rte_pktmbuf_data_room_size(pools_.whole),
+  rte_mempool* const pool = pools_.whole;
+  return {.object_bytes = rte_pktmbuf_data_room_size(pool),
           .count = pool->size,
           .free = rte_mempool_avail_count(pool),
           .reserved_bytes =

@@ -211,7 +211,6 @@ TEST_F(Payload, LivesAsLongAsPacketsReferToIt) {
 }
 
 TEST_F(Payload, OfShortBuffersTakesNoMemory) {
-  forget();
   EXPECT_EQ(ExternalPayload::copy_of({{"GET", ExternalPayload::kWorthwhile - 1, ""}}), nullptr);
 }
 
