@@ -105,7 +105,7 @@ class Decodes(Turns):
             self.made_by.append(threading.current_thread())
             return read
 
-        return DeferredSamples(make)
+        return DeferredSamples({self.metrics: make})
 
 
 def test_samples_that_take_long_to_make_are_made_once_by_who_looks_at_them() -> None:

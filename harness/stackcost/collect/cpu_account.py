@@ -21,8 +21,9 @@ PREEMPT_RT softirqs can be preempted, which this account does not follow.
 import ctypes
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from functools import partial
 from pathlib import Path
 
 from stackcost.collect.bpf import BpfObject, Entries
@@ -67,7 +68,8 @@ INTERRUPT_TIME = Metric("irq.time", "s", Kind.COUNTER, "tracepoints irq:irq_hand
 INTERRUPT_COUNT = Metric(
     "irq.count", "1", Kind.COUNTER, "tracepoints irq:irq_handler_entry, irq_vectors"
 )
-OF_KINDS = (CPU_TIME, SOFTIRQ_TIME, SOFTIRQ_COUNT, INTERRUPT_TIME, INTERRUPT_COUNT)
+BY_VECTOR = (SOFTIRQ_TIME, SOFTIRQ_COUNT, INTERRUPT_TIME, INTERRUPT_COUNT)
+OF_KINDS = (CPU_TIME, *BY_VECTOR)
 SYSTEM_CALLS = "tracepoints raw_syscalls:*, in the warm-up"
 OF_MODES = (
     Metric("cpu.traced_time", "s", Kind.GAUGE, SYSTEM_CALLS),
@@ -147,6 +149,9 @@ class Account(ctypes.Structure):
     ]
 
 
+Accounts = Mapping[int, Account]  # by CPU
+
+
 class CpuAccount(Collector):
     """Reads the account of every CPU. A second one traces system calls in the warm-up only."""
 
@@ -216,14 +221,19 @@ class CpuAccount(Collector):
     def read(self) -> DeferredSamples:
         """Per CPU: time by kind, softirqs and interrupts by vector; time of every task."""
         programs, cpus = self._running(), online_cpus()
-        accounts = _up_to_now(programs, cpus)
+        read = _up_to_now(programs, cpus)
         now, tasks = time.monotonic(), _tasks(programs)
-        return DeferredSamples(
-            lambda: [
-                *self._of_tasks(now, tasks),
-                *self._of_cpus(now, {cpu: accounts[cpu] for cpu in cpus}),
-            ]
-        )
+        accounts = {cpu: read[cpu] for cpu in cpus}
+        parts: dict[tuple[Metric, ...], Callable[[], Iterable[Sample]]] = {
+            (TASK_TIME,): partial(self._of_tasks, now, tasks),
+            (SWITCHES,): partial(_switches, accounts),
+        }
+        if self._detail is Detail.TASKS:
+            parts[OF_KINDS] = partial(_not_booked, now)
+        else:
+            parts[(CPU_TIME,)] = partial(self._of_kinds, accounts)
+            parts[BY_VECTOR] = partial(_of_vectors, accounts)
+        return DeferredSamples(parts)
 
     def stop(self) -> None:
         """Detach and unload."""
@@ -232,46 +242,22 @@ class CpuAccount(Collector):
                 programs.close()
         self._programs = self._tracing = None
 
-    def _of_cpus(self, now: float, accounts: Mapping[int, Account]) -> Iterator[Sample]:
+    def _of_kinds(self, accounts: Accounts) -> Iterator[Sample]:
         idle = sum(account.idle for account in accounts.values())
         states = sum(account.idle_states for account in accounts.values())
         tells_idle = states > 0 or idle < IDLE_WITHOUT_STATE_NS
         for cpu, account in accounts.items():
-            until = account.until * NANOSECOND
-            yield SWITCHES.sample(until, account.switches, cpu=str(cpu))
-            if self._detail is not Detail.TASKS:
-                yield from self._of_kinds(cpu, account, until, tells_idle)
-        if self._detail is Detail.TASKS:
-            yield from (metric.unknown(now, NOT_BOOKED) for metric in OF_KINDS)
-
-    def _of_kinds(self, cpu: int, account: Account, until: float, tells_idle: bool) -> list[Sample]:
-        entry_and_exit = account.idle_entry, account.idle_exit
-        kinds = {
-            "idle": account.idle,
-            **(dict(zip(IDLE_TASK, entry_and_exit, strict=True)) if tells_idle else {}),
-            "softirq": sum(account.softirq),
-            "irq": sum(account.interrupt),
-            **self._by_mode(account),
-        }
-        samples = [
-            CPU_TIME.sample(until, spent * NANOSECOND, cpu=str(cpu), kind=kind)
-            for kind, spent in kinds.items()
-        ]
-        for times, counts, time_metric, count_metric, vectors in (
-            (account.softirq, account.softirq_count, SOFTIRQ_TIME, SOFTIRQ_COUNT, SOFTIRQS),
-            (
-                account.interrupt,
-                account.interrupt_count,
-                INTERRUPT_TIME,
-                INTERRUPT_COUNT,
-                INTERRUPTS,
-            ),
-        ):
-            for vector, spent, count in zip(vectors, times, counts, strict=True):
-                labels = {"cpu": str(cpu), "vector": vector}
-                samples.append(time_metric.sample(until, spent * NANOSECOND, **labels))
-                samples.append(count_metric.sample(until, count, **labels))
-        return samples
+            entry_and_exit = account.idle_entry, account.idle_exit
+            kinds = {
+                "idle": account.idle,
+                **(dict(zip(IDLE_TASK, entry_and_exit, strict=True)) if tells_idle else {}),
+                "softirq": sum(account.softirq),
+                "irq": sum(account.interrupt),
+                **self._by_mode(account),
+            }
+            for kind, spent in kinds.items():
+                until = account.until * NANOSECOND
+                yield CPU_TIME.sample(until, spent * NANOSECOND, cpu=str(cpu), kind=kind)
 
     def _of_tasks(self, now: float, tasks: Entries) -> list[Sample]:
         return [
@@ -292,6 +278,34 @@ class CpuAccount(Collector):
         if self.divides_calls:
             return {"user": times.user, "system": times.system}
         return {"task": times.user + times.system}
+
+
+def _switches(accounts: Accounts) -> Iterator[Sample]:
+    for cpu, account in accounts.items():
+        yield SWITCHES.sample(account.until * NANOSECOND, account.switches, cpu=str(cpu))
+
+
+def _of_vectors(accounts: Accounts) -> Iterator[Sample]:
+    for cpu, account in accounts.items():
+        until = account.until * NANOSECOND
+        for times, counts, time_metric, count_metric, vectors in (
+            (account.softirq, account.softirq_count, SOFTIRQ_TIME, SOFTIRQ_COUNT, SOFTIRQS),
+            (
+                account.interrupt,
+                account.interrupt_count,
+                INTERRUPT_TIME,
+                INTERRUPT_COUNT,
+                INTERRUPTS,
+            ),
+        ):
+            for vector, spent, count in zip(vectors, times, counts, strict=True):
+                labels = {"cpu": str(cpu), "vector": vector}
+                yield time_metric.sample(until, spent * NANOSECOND, **labels)
+                yield count_metric.sample(until, count, **labels)
+
+
+def _not_booked(now: float) -> Iterator[Sample]:
+    return (metric.unknown(now, NOT_BOOKED) for metric in OF_KINDS)
 
 
 def _up_to_now(programs: BpfObject, cpus: Collection[int]) -> Sequence[Account]:

@@ -128,12 +128,13 @@ class StackSamples(Collector):
         after = {labels: self._counts[labels] for labels in new}
         self._seen, self._last_read = set(new), now
         return DeferredSamples(
-            lambda: [
-                LOST.sample(now, lost),
-                *(FIRED.sample(now, fired, cpu=str(cpu)) for cpu, fired in due.items()),
-                *_samples(last_read, before),
-                *_samples(now, after),
-            ]
+            {
+                (LOST,): lambda: [LOST.sample(now, lost)],
+                (FIRED,): lambda: [
+                    FIRED.sample(now, fired, cpu=str(cpu)) for cpu, fired in due.items()
+                ],
+                (STACKS,): lambda: [*_samples(last_read, before), *_samples(now, after)],
+            }
         )
 
     def stop(self) -> None:

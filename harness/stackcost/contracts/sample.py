@@ -1,6 +1,6 @@
 """One value of one metric at one moment, and what all values of a metric have in common."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -59,15 +59,22 @@ class DeferredSamples(Sequence[Sample]):
     """Samples that are made when somebody looks at them, once.
 
     Collectors run on the generator's core. What they read in a trial is as small as it can be, and
-    `make`, which may not fail, makes samples of it when the trial is over.
+    samples are made of it when the trial is over. `parts`: by the metrics that they have, each
+    makes some of the samples; none may fail.
     """
 
-    def __init__(self, make: Callable[[], list[Sample]]):
-        self._make = make
+    def __init__(self, parts: Mapping[tuple[Metric, ...], Callable[[], Iterable[Sample]]]):
+        self._parts = parts
 
     @cached_property
     def _made(self) -> list[Sample]:
-        return self._make()
+        return [sample for make in self._parts.values() for sample in make()]
+
+    def of(self, names: Collection[str]) -> Iterator[Sample]:
+        """Those of the parts that have one of these metrics. No other is made, and none is kept."""
+        for metrics, make in self._parts.items():
+            if any(each.name in names for each in metrics):
+                yield from make()
 
     def __len__(self) -> int:
         return len(self._made)

@@ -6,8 +6,9 @@ These are for the eye. Figures come from whole windows, with their checks, when 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from stackcost.contracts.collector import Reading
 from stackcost.contracts.load.base import ABORTED, FAILED
-from stackcost.contracts.sample import Metric, Sample
+from stackcost.contracts.sample import DeferredSamples, Sample
 
 Series = tuple[str, ...]  # a metric, and the values of its labels
 CACHES = 8
@@ -46,9 +47,17 @@ class Readings:
         self._last = Second()
 
     @classmethod
-    def shows(cls, metrics: Iterable[Metric]) -> bool:
-        """Whether one of these is shown."""
-        return any(each.name in cls.METRICS for each in metrics)
+    def shown(cls, reading: Reading) -> Iterable[Sample]:
+        """Its samples, if there are some that are shown. Others are not looked at."""
+        collector, samples = reading
+        if collector and not any(each.name in cls.METRICS for each in collector.metrics):
+            return ()
+        return samples.of(cls.METRICS) if isinstance(samples, DeferredSamples) else samples
+
+    @property
+    def in_trial(self) -> bool:
+        """Whether there is a reading of this trial already."""
+        return bool(self._before)
 
     def begin_trial(self) -> Second:
         """Forget the rates and times of the trial before: none is of two trials, or of the time

@@ -95,7 +95,7 @@ class Watch:
             fresh, self._taken = readings[self._taken :], len(readings)
             if not fresh:
                 return
-            self._second = self._readings.second(_edges(fresh))
+            self._second = self._readings.second(_edges(fresh, self._readings.in_trial))
             point = {
                 "offered": self._offered,
                 "completed": self._second.completed,
@@ -126,16 +126,15 @@ class Watch:
             return f'{moment[:-1]}, "points": [{", ".join(self._points)}]}}'
 
 
-def _edges(readings: Sequence[Reading]) -> list[Sample]:
-    """The samples of a collector's first and last reading, if it has what the page shows."""
+def _edges(readings: Sequence[Reading], last_only: bool) -> list[Sample]:
+    """Samples of the last reading of each collector, and of the first one as well at first."""
     first, last = dict[object, Reading](), dict[object, Reading]()
     for number, each in enumerate(readings):
-        if each.collector is None or Readings.shows(each.collector.metrics):
-            whose = each.collector or number  # all of another host are taken in
-            first.setdefault(whose, each)
-            last[whose] = each
-    ends = [*first.values(), *(each for whose, each in last.items() if each is not first[whose])]
-    return [sample for each in ends for sample in each.samples]
+        whose = each.collector or number  # all of another host are taken in
+        first.setdefault(whose, each)
+        last[whose] = each
+    ends = [*(() if last_only else first.values()), *last.values()]
+    return [sample for each in ends for sample in Readings.shown(each)]
 
 
 def _fields(of: Now | Second | Cost) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import http.client
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -130,11 +130,12 @@ def _read_by_page(watch: Watch) -> Iterator[None]:
 def _read(port: int, opened: threading.Event) -> None:
     page, scraper = (http.client.HTTPConnection(LOOPBACK, port, timeout=5) for _ in range(2))
     page.request("GET", "/events")
-    for line in page.getresponse():
-        if line.startswith(b"data: "):
-            scraper.request("GET", "/metrics")
-            scraper.getresponse().read()
-            opened.set()
+    with suppress(ConnectionError):  # the page may end amid a scrape
+        for line in page.getresponse():
+            if line.startswith(b"data: "):
+                scraper.request("GET", "/metrics")
+                scraper.getresponse().read()
+                opened.set()
     scraper.close()
     page.close()
 
