@@ -86,12 +86,16 @@ class Sampler:
     def trace_system_calls(self, on: bool) -> None:
         """Begin or end what the collectors read for a part of a trial only."""
         for collector in self._collectors:
-            self.readings.append(Reading(collector, collector.trace_system_calls(on)))
+            self._keep(collector, collector.trace_system_calls(on))
 
     def follow(self, on: bool) -> None:
         """Begin or end what is read only while flows are opened and held."""
         for collector in self._collectors:
-            self.readings.append(Reading(collector, collector.follow(on)))
+            self._keep(collector, collector.follow(on))
+
+    def _keep(self, collector: Collector, read: Sequence[Sample]) -> None:
+        if read:
+            self.readings.append(Reading(collector, read))
 
     def _run(self) -> None:
         if self._cpus:
