@@ -77,7 +77,7 @@ class _BothHosts:
         self._moved = moved
         self._samples: list[Sample] = []
         self._readings: list[Reading] = []
-        self._taken = self._counted = 0  # of the samples, and of the readings, of this host
+        self._taken = 0  # readings of this host
         self._lock = threading.Lock()
 
     @property
@@ -126,14 +126,11 @@ class _BothHosts:
 
     def _keep(self, remote: list[Sample]) -> None:
         with self._lock:
-            readings = self._own.readings[self._counted :]
-            self._counted += len(readings)
-            if remote:
-                self._readings.append(Reading(None, remote))
-            self._readings += readings
-            own = self._own.samples[self._taken :]
+            own = self._own.readings[self._taken :]
             self._taken += len(own)
-            self._samples += remote + own
+            new = [Reading(None, remote), *own] if remote else own
+            self._readings += new
+            self._samples += [sample for each in new for sample in each.samples]
 
 
 @contextmanager
