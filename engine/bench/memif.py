@@ -11,8 +11,6 @@ from tools.figures import Figure, Measured, Reference, number, report, say
 from tools.machine import cpus
 from tools.ramp import LOSSES_ALLOWED, NONE_LOST, losses_allowed, none_lost, ramp
 
-from stackcost.bed import hugepages
-from stackcost.bed.leftovers import undo_and_report
 from stackcost.bed.lock import RunLock
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import Port
@@ -49,11 +47,9 @@ def run(trials: int) -> dict[str, Any]:
     measured = [Measured(CPS), Measured(WHOLE_CORE), Measured(FRAMES)]
     of_ramp = [Measured(WITHOUT_LOSS), Measured(WITH_LOSSES)]
     with ExitStack() as stack:
-        # Another run's hugepages would be taken for this one's, and its cores are these.
+        # Another run's cores are these.
         stack.enter_context(RunLock())
         stack.enter_context(ending_signals_raise())
-        stack.callback(undo_and_report)
-        hugepages.reserve(hugepages.USUAL_COUNT)
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         socket = f"{Path(folder)}/memif"
         server_ports = [Port("dummy"), memif("server", socket, "198.18.0.2", "198.18.0.1")]

@@ -74,7 +74,7 @@ def wire_bed(cpus: list[int]) -> Iterator[Bed]:
 
 @contextmanager
 def memif_bed(cpus: list[int]) -> Iterator[Bed]:
-    """Two engines joined by shared memory (memif), whose frames are DPDK's packet buffers."""
+    """Two engines joined by shared memory (memif), each with a thread of its own."""
     with ExitStack() as exits:
         socket = Path(exits.enter_context(tempfile.TemporaryDirectory())) / "memif"
         dummy = Port("dummy")

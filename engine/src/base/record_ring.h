@@ -42,14 +42,20 @@ class RecordRing {
 
   /// Where the records that are published now end.
   uint64_t end() const { return written_.load(std::memory_order_acquire); }
-  /// The next record before `end`, nullptr when there is none. It lives until `release`.
-  Record* next(uint64_t end) {
+  /// The next record before `end`, which stays the next one; nullptr when there is none.
+  Record* peek(uint64_t end) {
     while (taken_ != end) {
       Entry* const entry = at(taken_);
-      taken_ = entry->next;
       if (!entry->is_gap) return &entry->record;
+      taken_ = entry->next;
     }
     return nullptr;
+  }
+  /// The next record before `end`, nullptr when there is none. It lives until `release`.
+  Record* next(uint64_t end) {
+    Record* const record = peek(end);
+    if (record != nullptr) taken_ = at(taken_)->next;
+    return record;
   }
   /// Gives back the room of all records that `next` has returned.
   void release() { released_.store(taken_, std::memory_order_release); }

@@ -21,7 +21,7 @@ constexpr int kBurstsPerPass = 16;
 
 /// Frames waiting for a device from which on it is the limit: its core then sends what it has,
 /// rather than make more. A burst of requests, or of ACKs, may be answered by as many again, for
-/// which the device's queue has to have room (DpdkQueue::kWaiting).
+/// which the device's queue has to have room (PortQueue::kWaiting).
 constexpr size_t kCrowded = 1024;
 
 constexpr uint32_t kPassesToYield = 256;

@@ -40,7 +40,6 @@ constexpr uint64_t kCutOffloads = RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOA
 
 constexpr std::string_view kAfXdp = "net_af_xdp";
 constexpr std::string_view kAfPacket = "net_af_packet";
-constexpr std::string_view kMemif = "net_memif";
 
 /// Received checksums that a device says nothing of. Linux hands frames from one of its interfaces
 /// to the next with what their sender left to a device, and AF_XDP, packet sockets and libpcap as
@@ -180,10 +179,7 @@ void DpdkPort::configure(uint32_t cores) {
     }
   }
   uint16_t buffers = 1;
-  // memif's driver copies every packet, so a reference saves nothing there. From DPDK 23.03 on it
-  // gives each buffer a descriptor of its own, and until 26.03 it leaves "more follows" set in
-  // those that it uses again, which joins packets that have nothing to do with each other.
-  if ((offered & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) && info_.driver != kMemif) {
+  if (offered & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) {
     configuration.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
     const uint16_t most = device_info_.tx_desc_lim.nb_seg_max;
     buffers = most == 0 ? UINT16_MAX : most;  // 0: the driver names no limit

@@ -26,10 +26,6 @@ class DpdkQueue final : public PortQueue {
             uint16_t buffers, Checksums received);
   ~DpdkQueue() override;
 
-  /// Frames that wait at most for room in the device; more are dropped (Drop::device_full). A burst
-  /// of requests may be answered by more frames than a device's ring holds.
-  static constexpr size_t kWaiting = 4096;
-
   std::span<const Frame> receive() override;
   void release() override;
   size_t send_waiting() override;

@@ -40,6 +40,10 @@ class PortQueue : private TransmitDevice {
   PortQueue& operator=(const PortQueue&) = delete;
   virtual ~PortQueue() = default;
 
+  /// Frames that wait at most for room in a device; more are dropped (Drop::device_full). A burst
+  /// of requests may be answered by more frames than a device's ring holds.
+  static constexpr size_t kWaiting = 4096;
+
   /// Frames that arrived, at most TransmitQueue::kBurst; they live until `release`.
   virtual std::span<const Frame> receive() = 0;
   /// Gives back the frames of the last `receive`.

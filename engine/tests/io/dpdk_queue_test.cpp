@@ -240,23 +240,5 @@ TEST(PayloadOfRuns, IsReferredToFromTheirStartToTheirEnd) {
   }
 }
 
-TEST(PayloadOfRuns, IsCopiedOverMemifAndWhole) {
-  start_test_memory();
-  const std::string memif =
-      fmt::format("socket=/tmp/stackcost-memif-{},socket-abstract=no,role=", getpid());
-  Engine machine(two_ports(
-      {"--vdev=net_memif0," + memif + "server", "--vdev=net_memif1," + memif + "client"}));
-  const Subjects engine = machine.subjects();
-  eventually([&] { return engine.ports.state(0).link_up && engine.ports.state(1).link_up; });
-  RunOptions check;
-  check.payload_check.enabled = true;
-  const size_t none = payloads();
-  const auto run = engine.runs.start(small_http(200), check, ~0u);
-  EXPECT_EQ(payloads(), none);
-  finish(*run);
-  expect_all_flows_whole(engine, *run, 200);
-  run->remove();
-}
-
 }  // namespace
 }  // namespace engine

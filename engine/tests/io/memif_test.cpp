@@ -1,0 +1,388 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "base/byte_order.h"
+#include "io/dpdk_port.h"
+#include "io/engine_tools.h"
+#include "io/memif/control.h"
+#include "io/memif/port.h"
+#include "io/memif/queue.h"
+#include "io/test_memory.h"
+
+namespace engine {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr uint32_t kNumberAt = 14;
+constexpr uint32_t kShortest = 60;
+
+std::string arguments(const std::string& role, const std::string& more = "") {
+  return fmt::format("role={},socket=stackcost-test-{}{}", role, getpid(), more);
+}
+
+DeviceName device(const std::string& role, const std::string& more = "") {
+  static int opened = 0;
+  return parse_device_name(
+      fmt::format("--vdev=net_memif{},{}", 100 + opened++, arguments(role, more)));
+}
+
+std::unique_ptr<Port> open(const std::string& role, const std::string& more = "",
+                           uint32_t cores = 1) {
+  return open_memif_port(device(role, more), cores);
+}
+
+/// The same by DPDK's driver.
+std::unique_ptr<Port> open_with_dpdk(const std::string& role, const std::string& more = "") {
+  start_test_memory();
+  std::vector<std::string> notices;
+  return open_dpdk_port(device(role, more), 0, 1, notices);
+}
+
+void await_link(const Port& port, bool up = true) {
+  eventually([&] { return port.link_up() == up; });
+  ASSERT_EQ(port.link_up(), up);
+}
+
+/// What is in the n-th frame of so many bytes, Ethernet's header left zero.
+uint8_t byte_of(uint32_t number, size_t at) {
+  return static_cast<uint8_t>(number * 7 + at);
+}
+
+/// Sends a frame: `head` bytes of it in the head, the rest as payload.
+void send(PortQueue& queue, uint32_t number, size_t length, size_t head = kShortest) {
+  Frame* const frame = queue.transmit().next();
+  ASSERT_NE(frame, nullptr);
+  static std::vector<uint8_t> payload(UINT16_MAX);
+  std::memset(frame->head, 0, kNumberAt);
+  for (size_t at = kNumberAt; at < head; ++at) frame->head[at] = byte_of(number, at);
+  for (size_t at = head; at < length; ++at) payload[at - head] = byte_of(number, at);
+  frame->head_length = static_cast<uint16_t>(head);
+  frame->payload = length > head ? payload.data() : nullptr;
+  frame->payload_length = static_cast<uint32_t>(length - head);
+  queue.transmit().commit();
+  queue.transmit().flush();
+}
+
+/// Lengths of the frames of one burst, which are to be numbered from `number` on.
+std::vector<size_t> receive(PortQueue& queue, uint32_t number) {
+  std::vector<size_t> lengths;
+  for (const Frame& frame : queue.receive()) {
+    lengths.push_back(frame.length());
+    for (size_t at = kNumberAt; at < frame.head_length; ++at)
+      EXPECT_EQ(frame.head[at], byte_of(number, at)) << "frame " << number << ", byte " << at;
+    ++number;
+  }
+  queue.release();
+  return lengths;
+}
+
+/// Frames of many lengths both ways, more than the rings have room for at once.
+void exchange(Port& one, Port& other) {
+  one.queue(0).receive();
+  one.queue(0).release();
+  other.queue(0).receive();
+  other.queue(0).release();
+  for (uint32_t number = 0; number < 3000; ++number) {
+    const size_t length = number % 5 == 0 ? kShortest + number % 1400 : kShortest;
+    send(one.queue(0), number, length);
+    send(other.queue(0), number, length);
+    EXPECT_THAT(receive(other.queue(0), number), testing::ElementsAre(length));
+    EXPECT_THAT(receive(one.queue(0), number), testing::ElementsAre(length));
+  }
+}
+
+TEST(Memif, CarriesFramesOfAllLengthsBothWays) {
+  const auto server = open("server", ",rsize=6,bsize=256");
+  const auto client = open("client", ",rsize=6,bsize=256");
+  await_link(*server);
+  await_link(*client);
+  exchange(*server, *client);
+  EXPECT_EQ(server->queue(0).counters().oerrors + client->queue(0).counters().ierrors, 0u);
+}
+
+TEST(Memif, CarriesFramesToAndFromAClientOnDpdk) {
+  const auto server = open("server");
+  const auto client = open_with_dpdk("client", ",rsize=8,bsize=2048");
+  await_link(*server);
+  await_link(*client);
+  exchange(*server, *client);
+}
+
+TEST(Memif, CarriesFramesToAndFromAServerOnDpdk) {
+  // It stays open: DPDK 22.11 polls the socket of a closed one for ever. So it has a socket of its
+  // own.
+  static const std::unique_ptr<Port> kept =
+      open_with_dpdk("server", fmt::format(",socket=stackcost-test-dpdk-{}", getpid()));
+  Port& server = *kept;
+  const auto client =
+      open("client", fmt::format(",rsize=8,bsize=2048,socket=stackcost-test-dpdk-{}", getpid()));
+  await_link(server);
+  await_link(*client);
+  exchange(server, *client);
+}
+
+TEST(Memif, PutsAFrameOfSeveralBuffersOfDpdkTogether) {
+  const auto server = open("server");
+  const auto client = open_with_dpdk("client", ",rsize=5,bsize=128");
+  await_link(*server);
+  await_link(*client);
+  server->queue(0).receive();
+  // Twelve buffers each, so some go on at the ring's begin.
+  for (uint32_t number = 0; number < 20; ++number) {
+    send(client->queue(0), number, 1500);
+    EXPECT_THAT(receive(server->queue(0), number), testing::ElementsAre(1500u));
+  }
+}
+
+TEST(Memif, FramesWaitForRoomInTheirOrder) {
+  const auto server = open("server");
+  const auto client = open("client", ",rsize=4,bsize=2048");
+  await_link(*server);
+  await_link(*client);
+  PortQueue& from = client->queue(0);
+  from.receive();
+  constexpr uint32_t kMany = 16 + PortQueue::kWaiting + 5;
+  for (uint32_t number = 0; number < kMany; ++number) send(from, number, kShortest);
+  EXPECT_EQ(from.drops()[Drop::device_full], 5u);
+  EXPECT_EQ(from.counters().oerrors, 5u);
+  uint32_t received = 0;
+  while (received < kMany - 5) {
+    const size_t count = receive(server->queue(0), received).size();
+    ASSERT_GT(count, 0u);
+    received += static_cast<uint32_t>(count);
+    from.send_waiting();
+  }
+  EXPECT_EQ(from.send_waiting(), 0u);
+  EXPECT_EQ(from.counters().opackets, kMany - 5);
+}
+
+TEST(Memif, AFrameThatTheWholeRingCannotHoldIsRefused) {
+  const auto server = open("server");
+  const auto client = open("client", ",rsize=2,bsize=256");
+  await_link(*client);
+  await_link(*server);
+  client->queue(0).receive();
+  send(client->queue(0), 0, 1025);
+  EXPECT_EQ(client->queue(0).drops()[Drop::frame_refused], 1u);
+  send(client->queue(0), 1, 1024);
+  EXPECT_THAT(receive(server->queue(0), 1), testing::ElementsAre(1024u));
+}
+
+TEST(Memif, APeerThatComesAgainIsServedAgain) {
+  const auto server = open("server");
+  for (int again = 0; again < 3; ++again) {
+    const auto client = open("client");
+    await_link(*client);
+    await_link(*server);
+    exchange(*server, *client);
+    client->queue(0).receive();
+    server->queue(0).receive();
+    send(client->queue(0), 7, kShortest);
+  }
+  await_link(*server, false);
+  // What was received before the peer went lives until it is given back.
+  server->queue(0).release();
+  EXPECT_TRUE(server->queue(0).receive().empty());
+  send(server->queue(0), 0, kShortest);
+  EXPECT_EQ(server->queue(0).drops()[Drop::link_down], 1u);
+}
+
+TEST(Memif, PortsOfOneSocketAreToldApartByTheirIds) {
+  const auto left = open("server", ",id=1");
+  const auto right = open("server", ",id=2");
+  const auto client = open("client", ",id=2");
+  await_link(*client);
+  await_link(*right);
+  EXPECT_FALSE(left->link_up());
+  EXPECT_THROW(open("server", ",id=2"), ConfigError);
+}
+
+TEST(Memif, WithTheWrongSecretThereIsNoLink) {
+  const auto server = open("server", ",secret=right");
+  {
+    const auto client = open("client", ",secret=wrong");
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_FALSE(server->link_up() || client->link_up());
+  }
+  const auto client = open("client", ",secret=right");
+  await_link(*client);
+}
+
+TEST(Memif, EachDataCoreHasItsRings) {
+  const auto server = open("server", "", 2);
+  const auto client = open("client", "", 2);
+  await_link(*client);
+  await_link(*server);
+  for (const uint32_t core : {0, 1}) {
+    client->queue(core).receive();
+    server->queue(core).receive();
+  }
+  send(client->queue(1), 5, kShortest);
+  EXPECT_THAT(receive(server->queue(0), 0), testing::IsEmpty());
+  EXPECT_THAT(receive(server->queue(1), 5), testing::ElementsAre(kShortest));
+  EXPECT_NE(server->info().over_rings, "");
+}
+
+TEST(Memif, ASocketOfAKilledProgramIsInNobodysWay) {
+  const std::string path = fmt::format("/tmp/stackcost-memif-{}", getpid());
+  const std::string more = fmt::format(",socket={},socket-abstract=no", path);
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const int other = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+  ASSERT_EQ(bind(other, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(listen(other, 1), 0);
+  EXPECT_THROW(open("server", more), ConfigError) << "somebody listens there";
+  close(other);
+  {
+    const auto server = open("server", more);
+    const auto client = open("client", more);
+    await_link(*client);
+  }
+  EXPECT_NE(access(path.c_str(), F_OK), 0);
+}
+
+TEST(Memif, AnArgumentThatIsNoneIsNamed) {
+  const auto message = [](const std::string& more) -> std::string {
+    try {
+      open("client", more);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_THAT(message(",rsize=15"), HasSubstr("rsize=15: a number from 1 to 14"));
+  EXPECT_THAT(message(",zero-copy=yes"), HasSubstr("what is zero-copy=yes?"));
+  EXPECT_THAT(message(",role=peer"), HasSubstr("one of client, server"));
+  EXPECT_THAT(message(",mac=1"), HasSubstr("what is mac=1?"));
+  EXPECT_THAT(message(",socket=" + std::string(200, 'a')), HasSubstr("no name for a socket"));
+}
+
+/// A queue of a server whose client writes what it likes: no control channel.
+class HostileClient : public testing::Test {
+ protected:
+  HostileClient() {
+    link_.set(memory_);
+    queue_.receive();
+  }
+
+  /// What the server makes of these descriptors.
+  size_t frames(std::initializer_list<memif::Descriptor> descriptors) {
+    memif::RingHeader& ring = *memory_->ring(memif::Way::to_server, 0).header;
+    for (const memif::Descriptor& each : descriptors) ring.descriptors[ring.head++ & 7] = each;
+    const size_t count = queue_.receive().size();
+    queue_.release();
+    return count;
+  }
+  uint64_t bad() const { return queue_.drops()[Drop::bad_descriptor]; }
+
+  const std::shared_ptr<memif::Memory> memory_ = memif::Memory::make(1, 3, 2048);
+  const uint32_t end_ = static_cast<uint32_t>(memory_->regions()[0].bytes);
+  static memif::Settings of_a_server() {
+    memif::Settings settings;
+    settings.server = true;
+    return settings;
+  }
+
+  memif::Link link_{of_a_server()};
+  memif::Queue queue_{link_, 0};
+};
+
+TEST_F(HostileClient, NamesMemoryThatIsNotThere) {
+  EXPECT_EQ(frames({{0, 1, 64, 0, 0}}), 0u) << "no such region";
+  EXPECT_EQ(frames({{0, 0, 64, end_ - 63, 0}}), 0u) << "goes on behind it";
+  EXPECT_EQ(frames({{0, 0, UINT32_MAX, 64, 0}}), 0u);
+  EXPECT_EQ(frames({{0, 0, 64, UINT32_MAX, 0}}), 0u);
+  EXPECT_EQ(bad(), 4u);
+  EXPECT_EQ(frames({{0, 0, 64, end_ - 64, 0}}), 1u) << "up to its end";
+  EXPECT_EQ(queue_.drops()[Drop::too_short], 0u);
+  EXPECT_EQ(frames({{0, 0, 13, 0, 0}}), 0u);
+  EXPECT_EQ(queue_.drops()[Drop::too_short], 1u);
+}
+
+TEST_F(HostileClient, SendsAFrameWithoutEnd) {
+  const memif::Descriptor more{memif::Descriptor::kNext, 0, 64, 0, 0};
+  EXPECT_EQ(frames({more, more}), 0u) << "the rest may come";
+  EXPECT_EQ(frames({{0, 0, 64, 0, 0}}), 1u);
+  EXPECT_EQ(frames({more, more, more, more, more, more, more, more}), 0u);
+  EXPECT_EQ(bad(), 1u) << "no more can come";
+  EXPECT_EQ(frames({{0, 0, 64, 0, 0}}), 1u);
+  const memif::Descriptor longest{memif::Descriptor::kNext, 0, 16000, 0, 0};
+  EXPECT_EQ(frames({longest, longest, longest, longest, {0, 0, 2000, 0, 0}}), 0u);
+  EXPECT_EQ(bad(), 2u) << "longer than a frame may be";
+}
+
+TEST_F(HostileClient, HasItsPositionsAnywhere) {
+  memory_->ring(memif::Way::to_server, 0).header->head = 40'000;
+  for (int i = 0; i < 10'000; ++i) {
+    queue_.receive();
+    queue_.release();
+  }
+  // It offers room in memory that is not there, and more of it than its ring has.
+  memif::RingHeader& ring = *memory_->ring(memif::Way::to_client, 0).header;
+  for (int slot = 0; slot < 8; ++slot) ring.descriptors[slot].offset = end_ - 1;
+  ring.head = 50'000;
+  for (uint32_t number = 0; number < 100; ++number) send(queue_, number, kShortest);
+  EXPECT_EQ(queue_.counters().opackets, 0u);
+  EXPECT_EQ(ring.tail, 0u);
+}
+
+TEST(MemifMemory, OfAHostileClientIsRefused) {
+  const auto made = memif::Memory::make(1, 3, 2048);
+  const memif::Memory::Region& whole = made->regions()[0];
+  const memif::AddRing good = made->ring(memif::Way::to_server, 0).place;
+  memif::Memory memory;
+  EXPECT_THROW(memory.add(memif::AddRegion{0, whole.bytes}, -1), memif::Refused);
+  EXPECT_THROW(memory.add(memif::AddRegion{1, whole.bytes}, dup(whole.file)), memif::Refused);
+  EXPECT_THROW(memory.add(memif::AddRegion{0, whole.bytes + 1}, dup(whole.file)), memif::Refused);
+  const int unsealed = memfd_create("stackcost-test", MFD_ALLOW_SEALING);
+  ASSERT_EQ(ftruncate(unsealed, 4096), 0);
+  EXPECT_THROW(memory.add(memif::AddRegion{0, 4096}, unsealed), memif::Refused);
+  EXPECT_THROW(memory.add(good, dup(whole.file)), memif::Refused) << "no region yet";
+  memory.add(memif::AddRegion{0, whole.bytes}, dup(whole.file));
+  EXPECT_THROW(memory.add(good, -1), memif::Refused);
+  const auto refused = [&](auto change) {
+    memif::AddRing ring = good;
+    change(ring);
+    EXPECT_THROW(memory.add(ring, dup(whole.file)), memif::Refused);
+  };
+  refused([](memif::AddRing& ring) { ring.index = 1; });
+  refused([](memif::AddRing& ring) { ring.ring_bits = 15; });
+  refused([](memif::AddRing& ring) { ring.ring_bits = 14; });
+  refused([](memif::AddRing& ring) { ring.region = 1; });
+  refused([](memif::AddRing& ring) { ring.offset += 8; });
+  refused([](memif::AddRing& ring) { ring.offset = UINT32_MAX - 15; });
+  refused([](memif::AddRing& ring) { ring.offset += 16; });
+  refused([](memif::AddRing& ring) { ring.private_header = 1; });
+  memory.add(good, dup(whole.file));
+}
+
+TEST(Memif, FlowsOfARunAreWhole) {
+  EngineConfig config;
+  for (const uint32_t end : {0, 1}) {
+    PortConfig& port = config.ports.emplace_back();
+    port.device =
+        "net_memif" + std::to_string(end) + "," + arguments(end == 0 ? "server" : "client");
+    port.address.mac = local_mac(end);
+    port.address.destination = local_mac(end ^ 1);
+  }
+  Engine machine(config);
+  const Subjects engine = machine.subjects();
+  eventually([&] { return engine.ports.state(0).link_up && engine.ports.state(1).link_up; });
+  RunOptions check;
+  check.payload_check.enabled = true;
+  const auto run = engine.runs.start(small_http(200), check, ~0u);
+  finish(*run);
+  expect_all_flows_whole(engine, *run, 200);
+  run->remove();
+}
+
+}  // namespace
+}  // namespace engine
