@@ -1,7 +1,7 @@
 """A soak: whether the engine gives back all that it took, whatever happens to its flows.
 
 Rounds of random traffic with loss, delay, reordering, damage and aborts, over an in-memory wire and
-over packet buffers (memif), some with more flows than fit. After each, no flow, extension, client
+over shared memory (memif), some with more flows than fit. After each, no flow, extension, client
 port, timer or packet buffer may be left, and no payload may have come that was not sent. Run by
 `script/soak`.
 """

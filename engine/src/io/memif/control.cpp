@@ -336,7 +336,7 @@ Control::~Control() {
 
 void Control::listen(const std::string& name) {
   // The file of a program that was killed is in the way of the next one.
-  if (const int probe = open_socket(0); probe >= 0) {
+  if (const int probe = open_socket(SOCK_NONBLOCK); probe >= 0) {
     if (::connect(probe, address_.get(), address_.length) != 0 && errno == ECONNREFUSED &&
         !file_.empty())
       unlink(file_.c_str());
@@ -366,7 +366,7 @@ void Control::wake() const {
 }
 
 void Control::connect() {
-  const int socket = open_socket(0);
+  const int socket = open_socket(SOCK_NONBLOCK);
   if (socket < 0) return;
   if (::connect(socket, address_.get(), address_.length) != 0)
     close(socket);

@@ -98,7 +98,8 @@ void Memory::add(const AddRing& place, int event) {
     if (event >= 0) close(event);
     throw Refused(reason);
   }
-  rings.push_back({reinterpret_cast<RingHeader*>(memory), size, event, place});
+  fcntl(event, F_SETFL, O_NONBLOCK);  // a data core never waits for it
+  rings.push_back({reinterpret_cast<RingHeader*>(memory), size, event, nullptr, place});
 }
 
 std::shared_ptr<Memory> Memory::make(uint32_t queues, uint32_t ring_bits, uint32_t buffer_bytes) {
@@ -130,13 +131,18 @@ std::shared_ptr<Memory> Memory::make(uint32_t queues, uint32_t ring_bits, uint32
       const auto place = static_cast<uint32_t>(number * ring_bytes);
       auto* const header = reinterpret_cast<RingHeader*>(made->regions_[0].memory + place);
       header->cookie = kCookie;
+      const uint64_t first = buffers + number * size * buffer_bytes;
       for (uint32_t slot = 0; slot < size; ++slot)
         header->descriptors[slot] = {
-            0, 0, buffer_bytes,
-            static_cast<uint32_t>(buffers + (number * size + slot) * buffer_bytes), 0};
-      made->add(AddRing{way == Way::to_server ? AddRing::kToServer : uint16_t{0},
-                        static_cast<uint16_t>(queue), 0, place, static_cast<uint8_t>(ring_bits), 0},
-                event);
+            0, 0, buffer_bytes, static_cast<uint32_t>(first + uint64_t{slot} * buffer_bytes), 0};
+      const AddRing ring{way == Way::to_server ? AddRing::kToServer : uint16_t{0},
+                         static_cast<uint16_t>(queue),
+                         0,
+                         place,
+                         static_cast<uint8_t>(ring_bits),
+                         0};
+      made->add(ring, event);
+      made->rings_[static_cast<size_t>(way)].back().buffers = made->regions_[0].memory + first;
     }
   return made;
 }

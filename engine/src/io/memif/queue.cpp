@@ -56,9 +56,7 @@ void Queue::follow() {
   };
   rx_ = place(memory_->ring(server_ ? Way::to_server : Way::to_client, number_));
   tx_ = place(memory_->ring(server_ ? Way::to_client : Way::to_server, number_));
-  if (server_) return;
-  tx_.buffers = memory_->at(0, tx_.descriptors[0].offset, 0);
-  release();
+  if (!server_) release();
 }
 
 std::span<const Frame> Queue::receive() {
@@ -170,31 +168,32 @@ void Queue::release() {
 void Queue::send(std::span<Frame> frames) {
   if (memory_ == nullptr) [[unlikely]]
     return lose(Drop::link_down, frames.size());
-  const uint64_t from = Clock::read();
   const size_t sent = send_waiting() != 0 ? 0 : hand_over(frames);
-  sending_ += Clock::read() - from;
   if (sent < frames.size()) [[unlikely]]
     hold(frames.subspan(sent));
 }
 
 size_t Queue::hand_over(std::span<const Frame> frames) {
+  const uint64_t from = Clock::read();
   size_t sent = 0;
   while (sent < frames.size() && write(frames[sent])) ++sent;
   if (tx_.told != tx_.next) publish();
+  sending_ += Clock::read() - from;
   return sent;
 }
 
-/// Descriptors that may be written. Reads the peer's position again where fewer than `wanted` are
-/// known of.
+/// Descriptors that may be written, by the peer's position as it was read last.
+uint32_t Queue::known_slots() const {
+  const uint32_t size = server_ ? 0 : tx_.ring.size;
+  return std::min<uint32_t>(static_cast<uint16_t>(tx_.seen - tx_.next + size), tx_.ring.size);
+}
+
+/// The same; reads the position again where fewer than `wanted` are known of.
 uint32_t Queue::free_slots(uint32_t wanted) {
-  const auto known = [this] {
-    const uint32_t size = server_ ? 0 : tx_.ring.size;
-    return std::min<uint32_t>(static_cast<uint16_t>(tx_.seen - tx_.next + size), tx_.ring.size);
-  };
-  if (const uint32_t free = known(); free >= wanted) [[likely]]
-    return free;
+  if (const uint32_t known = known_slots(); known >= wanted) [[likely]]
+    return known;
   tx_.seen = acquire(server_ ? tx_.ring.header->head : tx_.ring.header->tail);
-  return known();
+  return known_slots();
 }
 
 /// Where the frame at `position` of the ring may be written, and how much of it. A client's buffers
@@ -202,7 +201,7 @@ uint32_t Queue::free_slots(uint32_t wanted) {
 /// memory.
 Queue::Room Queue::room_at(uint16_t position) const {
   const uint32_t slot = position & tx_.mask;
-  if (!server_) return {tx_.buffers + size_t{slot} * buffer_bytes_, buffer_bytes_};
+  if (!server_) return {tx_.ring.buffers + size_t{slot} * buffer_bytes_, buffer_bytes_};
   Descriptor descriptor;
   std::memcpy(&descriptor, &tx_.descriptors[slot], sizeof descriptor);
   return {memory_->at(descriptor.region, descriptor.offset, descriptor.length), descriptor.length};
@@ -284,6 +283,7 @@ void Queue::publish() {
 size_t Queue::send_waiting() {
   if (waiting_count_ == 0) [[likely]]
     return 0;
+  const uint64_t from = Clock::read();
   const uint64_t end = waiting_.end();
   while (const Frame* const frame = waiting_.peek(end)) {
     if (!write(*frame)) break;
@@ -292,6 +292,7 @@ size_t Queue::send_waiting() {
   }
   waiting_.release();
   if (tx_.told != tx_.next) publish();
+  sending_ += Clock::read() - from;
   return waiting_count_;
 }
 
@@ -318,11 +319,9 @@ BufferPool Queue::buffers() const {
   if (memory_ == nullptr) return {};
   uint64_t bytes = 0;
   for (const Memory::Region& region : memory_->regions()) bytes += region.bytes;
-  const uint32_t used = static_cast<uint16_t>(tx_.next - tx_.seen);
   return {.object_bytes = server_ ? 0 : buffer_bytes_,
           .count = tx_.ring.size,
-          .free = server_ ? static_cast<uint16_t>(tx_.seen - tx_.next)
-                          : tx_.ring.size - std::min(used, tx_.ring.size),
+          .free = known_slots(),
           .reserved_bytes = bytes};
 }
 

@@ -26,7 +26,6 @@ class Queue final : public PortQueue {
   struct Place {
     Ring ring;
     Descriptor* descriptors = nullptr;
-    uint8_t* buffers = nullptr;  ///< a client's, to send from
     uint16_t mask = 0;
     uint16_t next = 0;  ///< position of the next frame, or of the next room
     uint16_t told = 0;  ///< the peer knows that what was before is done with
@@ -45,6 +44,7 @@ class Queue final : public PortQueue {
     uint8_t* to;
     uint32_t size;
   };
+  uint32_t known_slots() const;
   uint32_t free_slots(uint32_t wanted);
   Room room_at(uint16_t position) const;
   void fetch_ahead() const;
