@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "net/address.h"
 
@@ -43,17 +44,20 @@ inline uint16_t checksum_finish(ChecksumSum sum) {
   return static_cast<uint16_t>(~checksum_fold(sum));
 }
 
-/// `checksum_bytes` of `words` words of 32 bits, but that it may be more than 2^32. For short
-/// headers, in one piece with its caller.
-template <size_t words>
+/// `checksum_bytes` of `words` words, but that it may be more than 2^32. For short headers, in one
+/// piece with its caller. Each word is read by itself: a loop would be made into reads of vectors,
+/// which wait until words that were just written are in the cache.
+template <size_t words, typename Word = uint32_t>
 [[gnu::always_inline]] inline ChecksumSum checksum_words(const uint8_t* bytes) {
-  ChecksumSum sum = 0;
-  for (size_t i = 0; i < words; ++i) {
-    uint32_t word;
-    std::memcpy(&word, bytes + i * sizeof word, sizeof word);
-    sum += word;
+  const auto word = [bytes](size_t i) {
+    Word value;
+    std::memcpy(&value, bytes + i * sizeof value, sizeof value);
+    return ChecksumSum{value};
+  };
+  return [&]<size_t... i>(std::index_sequence<i...>) {
+    return (word(i) + ...);
   }
-  return sum;
+  (std::make_index_sequence<words>{});
 }
 /// Swaps the bytes of a folded sum between this machine's order and the network's.
 inline uint16_t checksum_swap(uint16_t folded) {

@@ -128,7 +128,7 @@ QueuedBuffer buffer_at(Context& context, const Flow& flow, uint32_t sequence) {
   uint8_t* const tcp = frame.head + frame.head_length - length;
   if (ipv4) {
     uint8_t* const ip = tcp - kIpv4Length;
-    const ChecksumSum sum = checksum_words<3>(ip) + checksum_words<2>(ip + 12);
+    const ChecksumSum sum = checksum_words<2, uint16_t>(ip) + checksum_words<4>(ip + 4);
     const uint16_t of_ip = checksum_finish(sum);
     std::memcpy(ip + 10, &of_ip, sizeof of_ip);
   }

@@ -216,6 +216,127 @@ TEST(Memif, WithTheWrongSecretThereIsNoLink) {
   await_link(*client);
 }
 
+/// The other end of a control channel, by hand.
+class Channel {
+ public:
+  explicit Channel(int socket) : socket_(socket) {}
+  ~Channel() { close(socket_); }
+  Channel(const Channel&) = delete;
+
+  /// To the server of this process.
+  static int connected() {
+    const int opened = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    const memif::Address server(fmt::format("stackcost-test-{}", getpid()), true);
+    EXPECT_EQ(connect(opened, server.get(), server.length), 0);
+    return opened;
+  }
+
+  static memif::Message message(memif::MessageType type) {
+    memif::Message made{};
+    made.type = type;
+    return made;
+  }
+  static memif::Message init(uint32_t id = 0) {
+    memif::Message made = message(memif::MessageType::init);
+    made.init.version = memif::kVersion;
+    made.init.id = id;
+    return made;
+  }
+
+  void send(const memif::Message& message, size_t length = sizeof(memif::Message)) {
+    EXPECT_EQ(::send(socket_, &message, length, 0), static_cast<ssize_t>(length));
+  }
+  memif::Message receive() {
+    memif::Message message{};
+    EXPECT_EQ(recv(socket_, &message, sizeof message, 0), static_cast<ssize_t>(sizeof message));
+    return message;
+  }
+  /// The reason that the other end gives before it closes the channel.
+  std::string reason() {
+    const memif::Message last = receive();
+    EXPECT_EQ(last.type, memif::MessageType::disconnect);
+    char rest = 0;
+    EXPECT_LE(recv(socket_, &rest, 1, 0), 0);
+    return last.disconnect.reason;
+  }
+
+ private:
+  const int socket_;
+};
+
+TEST(Memif, AServerTellsAClientWhatIsWrong) {
+  using memif::MessageType;
+  const auto server = open("server");
+  const auto refused = [](auto talk) {
+    Channel channel(Channel::connected());
+    EXPECT_EQ(channel.receive().type, MessageType::hello);
+    talk(channel);
+    return channel.reason();
+  };
+  EXPECT_THAT(refused([](Channel& c) { c.send(Channel::init(), 10); }), HasSubstr("128 bytes"));
+  EXPECT_THAT(refused([](Channel& c) {
+                memif::Message init = Channel::init();
+                init.init.version = 1;
+                c.send(init);
+              }),
+              HasSubstr("version 2.0"));
+  EXPECT_THAT(refused([](Channel& c) {
+                memif::Message init = Channel::init();
+                init.init.mode = 1;
+                c.send(init);
+              }),
+              HasSubstr("Ethernet"));
+  EXPECT_THAT(refused([](Channel& c) { c.send(Channel::init(77)); }), HasSubstr("has id 77"));
+  for (const MessageType type : {MessageType::add_region, MessageType::connect, MessageType::ack,
+                                 static_cast<MessageType>(999)})
+    EXPECT_THAT(refused([&](Channel& c) { c.send(Channel::message(type)); }),
+                HasSubstr("unexpected message"));
+  const auto after_init = [&](MessageType type) {
+    return refused([&](Channel& c) {
+      c.send(Channel::init());
+      EXPECT_EQ(c.receive().type, MessageType::ack);
+      c.send(Channel::message(type));
+    });
+  };
+  EXPECT_THAT(after_init(MessageType::add_region), HasSubstr("without its file"));
+  EXPECT_THAT(after_init(MessageType::add_ring), HasSubstr("without its eventfd"));
+  EXPECT_THAT(after_init(MessageType::connect), HasSubstr("1 rings each way"));
+  EXPECT_FALSE(server->link_up());
+  const auto client = open("client");
+  await_link(*server);
+  EXPECT_THAT(refused([](Channel& c) { c.send(Channel::init()); }), HasSubstr("a peer already"));
+  await_link(*client);
+}
+
+TEST(Memif, AClientAsksAServerAgainThatWasWrong) {
+  const memif::Address address(fmt::format("stackcost-test-{}", getpid()), true);
+  const auto client = open("client");
+  {
+    const int listener = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    ASSERT_EQ(bind(listener, address.get(), address.length), 0);
+    ASSERT_EQ(listen(listener, 1), 0);
+    for (const bool rings : {false, true}) {
+      Channel channel(accept(listener, nullptr, nullptr));
+      memif::Message hello = Channel::message(memif::MessageType::hello);
+      hello.hello.least_version = hello.hello.most_version = rings ? memif::kVersion : 1;
+      hello.hello.last_ring_to_client = hello.hello.last_ring_to_server = 0;
+      hello.hello.most_ring_bits = memif::kMostRingBits;
+      channel.send(hello);
+      if (!rings) {
+        EXPECT_THAT(channel.reason(), HasSubstr("version 2.0"));
+        continue;
+      }
+      EXPECT_EQ(channel.receive().type, memif::MessageType::init);
+      channel.send(Channel::message(memif::MessageType::connected));
+      EXPECT_THAT(channel.reason(), HasSubstr("unexpected message"));
+    }
+    close(listener);
+  }
+  EXPECT_FALSE(client->link_up());
+  const auto server = open("server");
+  await_link(*client);
+}
+
 TEST(Memif, EachDataCoreHasItsRings) {
   const auto server = open("server", "", 2);
   const auto client = open("client", "", 2);

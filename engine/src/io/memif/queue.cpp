@@ -18,7 +18,7 @@ constexpr size_t kPiece = 64;
 static_assert(kHeadRoom % kPiece == 0);
 
 /// How many frames ahead their room is fetched, and twice as many their descriptors.
-constexpr uint16_t kAhead = 4;
+constexpr uint16_t kAhead = 8;
 
 uint16_t acquire(const uint16_t& position) {
   return __atomic_load_n(&position, __ATOMIC_ACQUIRE);
@@ -59,6 +59,30 @@ void Queue::follow() {
   if (!server_) release();
 }
 
+/// Reads the next frame and goes on behind it. False: it is no frame, or not yet there whole; in
+/// that case it stays the next one.
+[[gnu::always_inline]] inline bool Queue::read(Frame& frame) {
+  Descriptor descriptor;
+  std::memcpy(&descriptor, &rx_.descriptors[rx_.next & rx_.mask], sizeof descriptor);
+  uint32_t slots = 1;
+  bool good;
+  if ((descriptor.flags & Descriptor::kNext) == 0) [[likely]] {
+    frame.head = memory_->at(descriptor.region, descriptor.offset, descriptor.length);
+    frame.head_length = static_cast<uint16_t>(descriptor.length);
+    good = frame.head != nullptr && descriptor.length <= kLongest;
+  } else {
+    good = join(frame, slots);
+    if (slots == 0) return false;
+  }
+  rx_.next = static_cast<uint16_t>(rx_.next + slots);
+  if (!good) [[unlikely]] {
+    ++counters_.ipackets;
+    ++counters_.ierrors;
+    ++drops_[Drop::bad_descriptor];
+  }
+  return good;
+}
+
 std::span<const Frame> Queue::receive() {
   if (version_ != link_.version()) [[unlikely]]
     follow();
@@ -92,33 +116,9 @@ std::span<const Frame> Queue::receive() {
   return {frames_.data(), passed};
 }
 
-/// Reads the next frame and goes on behind it. False: it is no frame, or not yet there whole; in
-/// that case it stays the next one.
-bool Queue::read(Frame& frame) {
-  Descriptor descriptor;
-  std::memcpy(&descriptor, &rx_.descriptors[rx_.next & rx_.mask], sizeof descriptor);
-  uint32_t slots = 1;
-  bool good;
-  if ((descriptor.flags & Descriptor::kNext) == 0) [[likely]] {
-    frame.head = memory_->at(descriptor.region, descriptor.offset, descriptor.length);
-    frame.head_length = static_cast<uint16_t>(descriptor.length);
-    good = frame.head != nullptr && descriptor.length <= kLongest;
-  } else {
-    good = join(frame, slots);
-    if (slots == 0) return false;
-  }
-  rx_.next = static_cast<uint16_t>(rx_.next + slots);
-  if (!good) [[unlikely]] {
-    ++counters_.ipackets;
-    ++counters_.ierrors;
-    ++drops_[Drop::bad_descriptor];
-  }
-  return good;
-}
-
 /// Puts a frame of several buffers together. `slots`: how many it takes; 0: more are to come. False
 /// when it is none.
-bool Queue::join(Frame& frame, uint32_t& slots) {
+[[gnu::noinline]] bool Queue::join(Frame& frame, uint32_t& slots) {
   if (joins_ == joined_.size()) joined_.emplace_back(kLongest);
   RawBytes& bytes = joined_[joins_++];
   const uint32_t there =
@@ -165,31 +165,14 @@ void Queue::release() {
   memif::release(header.head, end);
 }
 
-void Queue::send(std::span<Frame> frames) {
-  if (memory_ == nullptr) [[unlikely]]
-    return lose(Drop::link_down, frames.size());
-  const size_t sent = send_waiting() != 0 ? 0 : hand_over(frames);
-  if (sent < frames.size()) [[unlikely]]
-    hold(frames.subspan(sent));
-}
-
-size_t Queue::hand_over(std::span<const Frame> frames) {
-  const uint64_t from = Clock::read();
-  size_t sent = 0;
-  while (sent < frames.size() && write(frames[sent])) ++sent;
-  if (tx_.told != tx_.next) publish();
-  sending_ += Clock::read() - from;
-  return sent;
-}
-
 /// Descriptors that may be written, by the peer's position as it was read last.
-uint32_t Queue::known_slots() const {
+[[gnu::always_inline]] inline uint32_t Queue::known_slots() const {
   const uint32_t size = server_ ? 0 : tx_.ring.size;
   return std::min<uint32_t>(static_cast<uint16_t>(tx_.seen - tx_.next + size), tx_.ring.size);
 }
 
 /// The same; reads the position again where fewer than `wanted` are known of.
-uint32_t Queue::free_slots(uint32_t wanted) {
+[[gnu::always_inline]] inline uint32_t Queue::free_slots(uint32_t wanted) {
   if (const uint32_t known = known_slots(); known >= wanted) [[likely]]
     return known;
   tx_.seen = acquire(server_ ? tx_.ring.header->head : tx_.ring.header->tail);
@@ -199,7 +182,7 @@ uint32_t Queue::free_slots(uint32_t wanted) {
 /// Where the frame at `position` of the ring may be written, and how much of it. A client's buffers
 /// are its own; where a server's are, the client says: `to` is nullptr when that is not in the
 /// memory.
-Queue::Room Queue::room_at(uint16_t position) const {
+[[gnu::always_inline]] inline Queue::Room Queue::room_at(uint16_t position) const {
   const uint32_t slot = position & tx_.mask;
   if (!server_) return {tx_.ring.buffers + size_t{slot} * buffer_bytes_, buffer_bytes_};
   Descriptor descriptor;
@@ -208,13 +191,13 @@ Queue::Room Queue::room_at(uint16_t position) const {
 }
 
 /// The peer's core had the ring and its buffers last.
-void Queue::fetch_ahead() const {
+[[gnu::always_inline]] inline void Queue::fetch_ahead() const {
   __builtin_prefetch(&tx_.descriptors[(tx_.next + 2 * kAhead) & tx_.mask], 1);
   __builtin_prefetch(room_at(static_cast<uint16_t>(tx_.next + kAhead)).to, 1);
 }
 
 /// Writes a frame to the ring; the peer is not told. False: there is no room for it now.
-bool Queue::write(const Frame& frame) {
+[[gnu::always_inline]] inline bool Queue::write(const Frame& frame) {
   if (free_slots(1) == 0) return false;
   fetch_ahead();
   const auto [to, size] = room_at(tx_.next);
@@ -236,13 +219,13 @@ bool Queue::write(const Frame& frame) {
   return true;
 }
 
-void Queue::tell(uint16_t position, size_t length, uint16_t flags) {
+[[gnu::always_inline]] inline void Queue::tell(uint16_t position, size_t length, uint16_t flags) {
   Descriptor& slot = tx_.descriptors[position & tx_.mask];
   slot.flags = flags;
   slot.length = static_cast<uint32_t>(length);
 }
 
-bool Queue::write_in_parts(const Frame& frame) {
+[[gnu::noinline]] bool Queue::write_in_parts(const Frame& frame) {
   const uint32_t free = free_slots(tx_.ring.size);
   std::array<std::span<const uint8_t>, 2> parts{
       std::span<const uint8_t>{frame.head, frame.head_length},
@@ -271,6 +254,23 @@ bool Queue::write_in_parts(const Frame& frame) {
   if (free < tx_.ring.size) return false;
   lose(Drop::frame_refused, 1);
   return true;
+}
+
+void Queue::send(std::span<Frame> frames) {
+  if (memory_ == nullptr) [[unlikely]]
+    return lose(Drop::link_down, frames.size());
+  const size_t sent = send_waiting() != 0 ? 0 : hand_over(frames);
+  if (sent < frames.size()) [[unlikely]]
+    hold(frames.subspan(sent));
+}
+
+size_t Queue::hand_over(std::span<const Frame> frames) {
+  const uint64_t from = Clock::read();
+  size_t sent = 0;
+  while (sent < frames.size() && write(frames[sent])) ++sent;
+  if (tx_.told != tx_.next) publish();
+  sending_ += Clock::read() - from;
+  return sent;
 }
 
 void Queue::publish() {
