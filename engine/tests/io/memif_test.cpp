@@ -208,9 +208,15 @@ TEST(Memif, PortsOfOneSocketAreToldApartByTheirIds) {
 TEST(Memif, WithTheWrongSecretThereIsNoLink) {
   const auto server = open("server", ",secret=right");
   {
+    testing::internal::CaptureStderr();
     const auto client = open("client", ",secret=wrong");
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    // The client asks again meanwhile; each user is told once.
+    std::this_thread::sleep_for(std::chrono::milliseconds(350));
     EXPECT_FALSE(server->link_up() || client->link_up());
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(std::ranges::count(said, '\n'), 2) << said;
+    EXPECT_THAT(said, HasSubstr("the peer says: another secret is wanted"));
+    EXPECT_THAT(said, HasSubstr("the peer was told: another secret is wanted"));
   }
   const auto client = open("client", ",secret=right");
   await_link(*client);

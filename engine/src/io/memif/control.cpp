@@ -129,9 +129,10 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   const Link* link() const { return link_; }
-  bool taken(const Link* link) const { return link_ == link && memory_ != nullptr; }
   /// Reads one message and answers. False: the channel is at its end.
   bool serve();
+  /// Why it is at its end, for the user; "": the peer closed it without a word.
+  const std::string& reason() const { return reason_; }
   void say_goodbye(const std::string& reason);
 
  private:
@@ -157,6 +158,7 @@ class Session {
   std::shared_ptr<Memory> memory_;
   std::deque<std::pair<Message, int>> next_;
   bool connected_ = false;
+  std::string reason_;
 };
 
 bool Session::serve() {
@@ -169,11 +171,13 @@ bool Session::serve() {
       throw Refused("a message has 128 bytes");
     }
     process(received.message, received.file);
-    return received.message.type != MessageType::disconnect;
+    if (received.message.type != MessageType::disconnect) return true;
+    reason_ = fmt::format("the peer says: {}", text_in(received.message.disconnect.reason));
   } catch (const Refused& refused) {
     say_goodbye(refused.what());
-    return false;
+    reason_ = fmt::format("the peer was told: {}", refused.what());
   }
+  return false;
 }
 
 void Session::say_hello() {
@@ -315,9 +319,10 @@ std::shared_ptr<Control> Control::with(Link& link) {
 
 Control::Control(const Settings& settings)
     : server_(settings.server),
+      name_(settings.socket),
       file_(settings.abstract ? "" : settings.socket),
       address_(settings.socket, settings.abstract) {
-  if (server_) listen(settings.socket);
+  if (server_) listen();
   wake_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   thread_ = std::thread([this] { loop(); });
   pthread_setname_np(thread_.native_handle(), "memif");
@@ -334,7 +339,7 @@ Control::~Control() {
   if (!file_.empty()) unlink(file_.c_str());
 }
 
-void Control::listen(const std::string& name) {
+void Control::listen() {
   // The file of a program that was killed is in the way of the next one.
   if (const int probe = open_socket(SOCK_NONBLOCK); probe >= 0) {
     if (::connect(probe, address_.get(), address_.length) != 0 && errno == ECONNREFUSED &&
@@ -347,7 +352,7 @@ void Control::listen(const std::string& name) {
       ::listen(listener_, kBacklog) != 0) {
     const int reason = errno;
     if (listener_ >= 0) close(listener_);
-    throw ConfigError(fmt::format("memif: no socket {}: {}", name, std::strerror(reason)));
+    throw ConfigError(fmt::format("memif: no socket {}: {}", name_, std::strerror(reason)));
   }
 }
 
@@ -408,7 +413,11 @@ void Control::loop() {
 
 void Control::serve(int socket) {
   const auto session = sessions_.find(socket);
-  if (session != sessions_.end() && !session->second->serve()) sessions_.erase(session);
+  if (session == sessions_.end() || session->second->serve()) return;
+  // A client that asks again and again is told the same each time, its user once.
+  if (const std::string& reason = session->second->reason(); !reason.empty() && reason != said_)
+    fmt::print(stderr, "astf-engine: memif {}: {}\n", name_, said_ = reason);
+  sessions_.erase(session);
 }
 
 }  // namespace engine::memif

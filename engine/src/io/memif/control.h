@@ -74,7 +74,7 @@ class Control {
 
  private:
   explicit Control(const Settings& settings);
-  void listen(const std::string& name);
+  void listen();
   void connect();
   void loop();
   void serve(int socket);
@@ -82,7 +82,8 @@ class Control {
   void wake() const;
 
   const bool server_;
-  const std::string file_;  ///< of the socket; "": it has none
+  const std::string name_;  ///< of the socket
+  const std::string file_;  ///< "": it has none
   const Address address_;
   int listener_ = -1;
   int wake_ = -1;
@@ -90,6 +91,7 @@ class Control {
   std::mutex mutex_;  ///< of what follows
   std::map<uint32_t, Link*> links_;
   std::map<int, std::unique_ptr<Session>> sessions_;  ///< by their sockets
+  std::string said_;                                  ///< to the user, last
   std::thread thread_;
 };
 
