@@ -23,8 +23,8 @@ struct ConfigError : std::runtime_error {
 };
 
 /// One port as configured: `device` is "dummy", "wire", a PCI address, a Linux interface's name
-/// (AF_XDP) or that after "packet:" (packet sockets), or a DPDK virtual device with its arguments
-/// ("net_memif0,role=client").
+/// (AF_XDP) or that after "packet:" (packet sockets), a memif, or a virtual device of DPDK, both
+/// with arguments ("net_memif0,role=client").
 struct PortConfig {
   std::string device;
   PortAddress address;  ///< mac all zero: the device's own

@@ -54,12 +54,15 @@ DeviceName parse_device_name(const std::string& text) {
   if (device.starts_with("net_") || device.starts_with("eth_")) {
     const size_t comma = device.find(',');
     const std::string arguments = comma == device.npos ? "" : device.substr(comma + 1);
-    return {DeviceKind::virtual_device, device.substr(0, comma), arguments};
+    const bool memif = device.starts_with("net_memif");
+    return {memif ? DeviceKind::memif : DeviceKind::virtual_device, device.substr(0, comma),
+            arguments};
   }
   throw ConfigError(fmt::format(
       "no network device \"{}\": the interfaces of this network namespace are {}, each also by "
       "packet sockets (packet:eth1); other ports are written as a PCI address (0000:03:00.0), a "
-      "DPDK device (net_memif0,role=client), \"dummy\", or \"wire\"",
+      "memif (net_memif0,role=client), a virtual device of DPDK (net_ring0), \"dummy\", or "
+      "\"wire\"",
       text, fmt::join(interface_names(), ", ")));
 }
 

@@ -9,7 +9,8 @@ enum class DeviceKind {
   dummy,
   wire,
   pci,             ///< "03:00.0", "0000:03:00.0"
-  virtual_device,  ///< DPDK's: "net_memif0,role=client", with or without "--vdev="
+  memif,           ///< "net_memif0,role=client", with or without "--vdev="
+  virtual_device,  ///< DPDK's, in the same way: "net_ring0"
   interface,       ///< of Linux, in the network namespace the engine runs in
   packet_socket,   ///< such an interface by packet sockets: "packet:eth1"
 };
@@ -17,7 +18,7 @@ enum class DeviceKind {
 struct DeviceName {
   DeviceKind kind;
   std::string name;       ///< as DPDK or Linux knows it
-  std::string arguments;  ///< of a virtual device
+  std::string arguments;  ///< of a memif or a virtual device
 };
 
 /// Throws ConfigError naming the interfaces there are and how the others are written.

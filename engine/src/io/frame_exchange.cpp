@@ -1,6 +1,5 @@
 #include "io/frame_exchange.h"
 
-#include <cstring>
 #include <optional>
 
 #include "net/path_mtu.h"
@@ -31,21 +30,6 @@ std::optional<uint16_t> fold_of_flow(const Frame& frame) {
 }
 
 }  // namespace
-
-bool ExchangeRing::push(const Frame& frame) {
-  const size_t payload = frame.payload == nullptr ? 0 : frame.payload_length;
-  uint8_t* const room = ring_.reserve(frame.head_length + payload);
-  if (room == nullptr) return false;
-  Frame copy = frame;
-  copy.head = room;
-  std::memcpy(room, frame.head, frame.head_length);
-  if (payload != 0) {
-    std::memcpy(room + frame.head_length, frame.payload, payload);
-    copy.payload = room + frame.head_length;
-  }
-  ring_.commit(copy);
-  return true;
-}
 
 std::span<const Frame> ExchangeRing::front() {
   const uint64_t end = ring_.end();

@@ -9,6 +9,7 @@
 #include "astf/table_counts.h"
 #include "base/record_ring.h"
 #include "base/side.h"
+#include "io/copied_frames.h"
 #include "net/frame.h"
 #include "net/steering.h"
 
@@ -20,7 +21,7 @@ class ExchangeRing {
   static constexpr size_t kBytes = 1u << 20;  ///< of at least four of the longest frames
 
   /// False: there is no room for it now.
-  bool push(const Frame& frame);
+  bool push(const Frame& frame) { return push_copy(ring_, frame); }
   /// The next frames, at most TransmitQueue::kBurst; they live until `release`.
   std::span<const Frame> front();
   void release() { ring_.release(); }

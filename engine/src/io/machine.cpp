@@ -49,9 +49,9 @@ void pin_control_thread(uint32_t cpu) {
     throw ConfigError(fmt::format("master_thread_id: this machine has no CPU {} to run on", cpu));
 }
 
-bool takes_dpdk(const DeviceName& device) {
-  return device.kind == DeviceKind::pci || device.kind == DeviceKind::interface ||
-         (device.kind == DeviceKind::virtual_device && !is_memif(device));
+bool takes_dpdk(DeviceKind kind) {
+  return kind == DeviceKind::pci || kind == DeviceKind::virtual_device ||
+         kind == DeviceKind::interface;
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ void Machine::open_ports() {
   uint32_t memory_mb = kEalMemoryMb;
   for (const PortConfig& port : config_.ports) {
     const DeviceName& device = devices.emplace_back(parse_device_name(port.device));
-    if (!takes_dpdk(device)) continue;
+    if (!takes_dpdk(device.kind)) continue;
     if (device.kind == DeviceKind::pci) pci.push_back(device.name);
     memory_mb += packet_memory_mb(config_.cores_per_pair);
     with_dpdk_ = true;
@@ -87,7 +87,7 @@ void Machine::open_ports() {
       for (auto& end : make_wire(number, config_.cores_per_pair)) ports_.push_back(std::move(end));
     else if (device.kind == DeviceKind::packet_socket)
       ports_.push_back(open_packet_socket_port(device.name, config_.cores_per_pair));
-    else if (is_memif(device))
+    else if (device.kind == DeviceKind::memif)
       ports_.push_back(open_memif_port(device, config_.cores_per_pair));
     else
       ports_.push_back(open_dpdk_port(device, number, config_.cores_per_pair, config_.notices));

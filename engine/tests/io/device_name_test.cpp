@@ -27,6 +27,11 @@ TEST(DeviceName, TellsKindsApart) {
     EXPECT_EQ(device.name, "net_af_xdp0");
     EXPECT_EQ(device.arguments, "iface=eth1,start_queue=0");
   }
+  const DeviceName memif = parse_device_name("--vdev=net_memif0,role=client");
+  EXPECT_EQ(memif.kind, DeviceKind::memif);
+  EXPECT_EQ(memif.name, "net_memif0");
+  EXPECT_EQ(memif.arguments, "role=client");
+  EXPECT_EQ(parse_device_name("net_ring3").kind, DeviceKind::virtual_device);
   EXPECT_EQ(parse_device_name("net_ring3").arguments, "");
 }
 

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rte_memzone.h>
-#include <unistd.h>
 
 #include <string_view>
 
@@ -212,18 +211,6 @@ TEST_F(Payload, LivesAsLongAsPacketsReferToIt) {
 
 TEST_F(Payload, OfShortBuffersTakesNoMemory) {
   EXPECT_EQ(ExternalPayload::copy_of({{"GET", ExternalPayload::kWorthwhile - 1, ""}}), nullptr);
-}
-
-/// A port for each side, on these devices of DPDK.
-EngineConfig two_ports(const std::array<std::string, 2>& devices) {
-  EngineConfig config;
-  for (const int end : {0, 1}) {
-    PortConfig& port = config.ports.emplace_back();
-    port.device = devices[end];
-    port.address.mac = local_mac(static_cast<uint32_t>(end));
-    port.address.destination = local_mac(static_cast<uint32_t>(end ^ 1));
-  }
-  return config;
 }
 
 // Each of these rings gives back to a port what it has sent, so no flow is opened.

@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
 
 #include "io/engine.h"
+#include "io/port.h"
 #include "json/parse_profile.h"
 
 namespace engine {
@@ -43,6 +45,18 @@ inline EngineConfig wires(uint32_t pairs, uint32_t cores) {
   EngineConfig config;
   for (uint32_t port = 0; port < 2 * pairs; ++port) config.ports.push_back({"wire", {}});
   config.cores_per_pair = cores;
+  return config;
+}
+
+/// A port for each side, on these devices, which are joined.
+inline EngineConfig two_ports(const std::array<std::string, 2>& devices) {
+  EngineConfig config;
+  for (const int end : {0, 1}) {
+    PortConfig& port = config.ports.emplace_back();
+    port.device = devices[end];
+    port.address.mac = local_mac(static_cast<uint32_t>(end));
+    port.address.destination = local_mac(static_cast<uint32_t>(end ^ 1));
+  }
   return config;
 }
 

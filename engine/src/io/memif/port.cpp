@@ -15,8 +15,6 @@
 namespace engine {
 namespace {
 
-constexpr std::string_view kName = "net_memif";
-
 /// What DPDK's driver says of its devices' MTU.
 constexpr uint32_t kMtu = 1500;
 
@@ -88,7 +86,7 @@ class MemifPort final : public Port {
  public:
   MemifPort(const DeviceName& device, uint32_t cores)
       : own_(random_mac()), link_(settings_of(device, cores, own_)) {
-    info_.driver = kName;
+    info_.driver = "net_memif";
     info_.description = device.name;
     info_.pci_address = "N/A";
     if (cores > 1) info_.over_rings = "the device has no RSS";
@@ -109,10 +107,6 @@ class MemifPort final : public Port {
 };
 
 }  // namespace
-
-bool is_memif(const DeviceName& device) {
-  return device.kind == DeviceKind::virtual_device && device.name.starts_with(kName);
-}
 
 std::unique_ptr<Port> open_memif_port(const DeviceName& device, uint32_t cores) {
   return std::make_unique<MemifPort>(device, cores);

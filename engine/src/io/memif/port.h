@@ -7,11 +7,8 @@
 
 namespace engine {
 
-/// Whether `device` is a memif.
-bool is_memif(const DeviceName& device);
-
-/// Opens it with `cores` queues. As a server it waits for its client, as a client for its server.
-/// Throws ConfigError that names the arguments there are.
+/// Opens the memif with `cores` queues. As a server it waits for its client, as a client for its
+/// server. Throws ConfigError that names the arguments there are.
 std::unique_ptr<Port> open_memif_port(const DeviceName& device, uint32_t cores);
 
 }  // namespace engine

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "io/clock.h"
+#include "io/copied_frames.h"
 
 namespace engine::memif {
 namespace {
@@ -13,7 +14,8 @@ namespace {
 /// Frames have at most so many bytes: what a frame's length can say.
 constexpr uint32_t kLongest = UINT16_MAX;
 
-/// How many bytes of headers are copied at once: longer ones take another such piece.
+/// How many bytes of headers are copied at once: longer ones take another such piece. Memory of
+/// heads and of copied frames comes in such pieces.
 constexpr size_t kPiece = 64;
 static_assert(kHeadRoom % kPiece == 0);
 
@@ -297,15 +299,9 @@ size_t Queue::send_waiting() {
 }
 
 void Queue::hold(std::span<const Frame> frames) {
-  for (; !frames.empty() && waiting_count_ < kWaiting; frames = frames.subspan(1)) {
-    const Frame& frame = frames.front();
-    uint8_t* const copy = waiting_.reserve(frame.length() + kPiece);
-    if (copy == nullptr) break;
-    std::memcpy(copy, frame.head, frame.head_length);
-    if (frame.payload_length != 0)
-      std::memcpy(copy + frame.head_length, frame.payload, frame.payload_length);
-    waiting_.commit({.head = copy, .head_length = static_cast<uint16_t>(frame.length())});
+  while (!frames.empty() && waiting_count_ < kWaiting && push_copy(waiting_, frames.front())) {
     ++waiting_count_;
+    frames = frames.subspan(1);
   }
   lose(Drop::device_full, frames.size());
 }
