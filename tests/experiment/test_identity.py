@@ -1,5 +1,6 @@
 """Whether a run may go on: the same plan, profiles and machine. No test bed."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -64,3 +65,25 @@ def test_a_plan_lacks_what_is_stored_and_repeats_a_memory_part_that_was_cut() ->
         missing_hold = [trial for trial in everything if trial is not cut]
         (turn,) = plan(experiment, missing_hold)
     assert [trial.load.open_flows for trial in turn.trials] == [0, 2000, 8000, 4000, 0]
+
+
+def test_a_run_does_not_go_on_by_a_plan_that_its_file_no_longer_has(tmp_path: Path) -> None:
+    """The stored plan would be measured, which is not what the file says now."""
+    path = tmp_path / "mine.yaml"
+    written = re.sub("published: .*|[.][.]/trex_profiles/", "", COMPARE.read_text())
+    path.write_text(written)
+    plan_file = {"path": str(path), "quick": True}
+    plan = read_experiment(path, quick=True)
+    begun = manifest(
+        plan_file=plan_file,
+        experiment=plan.model_dump(mode="json"),
+        experiment_hash=experiment_hash(plan),
+    )
+    path.write_text(f"# a comment\n{written}")
+    assert check_resumable(begun, MACHINE) == plan
+    path.write_text(written.replace("offered_shares: [0.25,", "offered_shares: [0.4,"))
+    told = r"mine.yaml \(load.offered_shares: \[0.25, 0.5, 0.75\] -> \[0.4, 0.5, 0.75\]\) changed"
+    with pytest.raises(StackcostError, match=told):
+        check_resumable(begun, MACHINE)
+    path.unlink()
+    assert check_resumable(begun, MACHINE) == plan, "the manifest has the plan"

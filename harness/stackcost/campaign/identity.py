@@ -8,6 +8,7 @@ from typing import Any
 
 from stackcost.analysis.machines import differences
 from stackcost.contracts.errors import StackcostError
+from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
 from stackcost.store import Manifest
 from stackcost.systems.registry import SUFFIX
@@ -49,6 +50,7 @@ def check_resumable(manifest: Manifest, machine: Mapping[str, Any]) -> Experimen
     experiment = manifest.plan_as(Experiment)
     now = profile_hashes(experiment)
     changed = [path for path, was in manifest.profile_hashes.items() if now.get(path) != was]
+    changed += _changed_in_file(manifest)
     decisive = [line for line in differences(manifest.machine, machine) if _is_decisive(line)]
     if experiment_hash(experiment) != manifest.experiment_hash:
         changed.append("the plan in its manifest, or the way this version reads it")
@@ -56,9 +58,22 @@ def check_resumable(manifest: Manifest, machine: Mapping[str, Any]) -> Experimen
         raise StackcostError(
             f"{manifest.run} cannot be resumed, because it would no longer be the same run: "
             + "; ".join([*(f"{what} changed" for what in changed), *decisive]),
-            "start a new run: stackcost run EXPERIMENT",
+            "undo what changed, or start a new run: stackcost run EXPERIMENT",
         )
     return experiment
+
+
+def _changed_in_file(manifest: Manifest) -> list[str]:
+    """The keys of the experiment's file that have other values than when the run began.
+
+    None if the file is gone: the manifest has the plan.
+    """
+    source = manifest.plan_file
+    if source is None or not Path(source.path).is_file():
+        return []
+    now = read_experiment(Path(source.path), source.quick, source.share_cores)
+    found = differences(manifest.experiment, now.model_dump(mode="json"))
+    return [f"{source.path} ({line})" for line in found]
 
 
 def _is_decisive(line: str) -> bool:

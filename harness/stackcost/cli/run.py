@@ -39,6 +39,7 @@ def run(
     from stackcost.comparison.feeder import resume_experiment, run_experiment
     from stackcost.experiment.read_file import experiment_file, read_experiment
     from stackcost.store import RunFolder
+    from stackcost.store.manifest import PlanFile
 
     if (experiment is None) == (resume is None):
         raise typer.BadParameter("give either EXPERIMENT or --resume RUN")
@@ -49,5 +50,6 @@ def run(
         elif experiment:
             file = experiment_file(experiment)
             plan = read_experiment(file, quick, share_cores)
-            folder = run_experiment(plan, file.stem, results, sys.argv, console)
+            source = PlanFile(path=str(file.resolve()), quick=quick, share_cores=share_cores)
+            folder = run_experiment(plan, file.stem, results, sys.argv, console, source)
     conclude(folder, console)

@@ -29,17 +29,23 @@ from stackcost.session.profile_session import open_profile_session
 from stackcost.session.server_session import ServerSession
 from stackcost.session.sides import lacking_there
 from stackcost.store import Manifest, RunFolder
-from stackcost.store.manifest import LoadsFound
+from stackcost.store.manifest import LoadsFound, PlanFile
 from stackcost.systems.registry import server_class
 
 GO_ON = "to resume, run: stackcost run --resume"
 
 
 def run_experiment(
-    experiment: Experiment, name: str, results: Path, command: list[str], console: Console
+    experiment: Experiment,
+    name: str,
+    results: Path,
+    command: list[str],
+    console: Console,
+    plan_file: PlanFile | None = None,
 ) -> RunFolder:
     """Run all trials and store them under `results`; returns the run's folder.
 
+    `plan_file`: the file that the experiment was read from, if a resumed run has to look at it.
     StackcostError if a trial fails. For other ends see `new_campaign`.
     """
     systems = variants(experiment)
@@ -54,6 +60,7 @@ def run_experiment(
         experiment.uses_this_machine,
         experiment=experiment.model_dump(mode="json"),
         experiment_hash=experiment_hash(experiment),
+        plan_file=plan_file,
         profile_hashes=profile_hashes(experiment),
         order_seed=draw_seed(),
         systems=[each.name for each in systems if each.name not in lacking],

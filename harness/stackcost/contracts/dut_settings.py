@@ -8,17 +8,23 @@ from stackcost.contracts.addresses import IpVersion
 from stackcost.contracts.roles import Backend
 
 BackendOn = Literal["device", "load"]
+MOST = 1_000_000_000  # of the kernel's numbers, which have 31 bits
 
 
 class Expectation(BaseModel):
     """What a device's data sheet or its operator says that it holds."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    connections: float | None = Field(default=None, gt=0, description="new connections per second")
-    flows: int | None = Field(default=None, ge=1, description="open connections")
+    connections: float | None = Field(
+        default=None, gt=0, le=1_000_000_000, description="new connections per second"
+    )
+    flows: int | None = Field(default=None, ge=1, le=MOST, description="open connections")
     requests: float | None = Field(
-        default=None, gt=0, description="requests per second on connections that stay open"
+        default=None,
+        gt=0,
+        le=1_000_000_000,
+        description="requests per second on connections that stay open",
     )
 
 
@@ -28,7 +34,7 @@ class ConfiguredDevice(BaseModel):
     It is known by its two ports, to which the interfaces of the load are joined, and by this.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     name: str = Field(min_length=1, description="what it is, such as its maker's name for it")
     version: str = Field(default="", description="of its hardware and software")
@@ -45,7 +51,7 @@ class ConfiguredDevice(BaseModel):
 class DutSettings(BaseModel):
     """Section `dut` of an experiment."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     server: Backend = Field(
         default="engine",
@@ -91,20 +97,28 @@ class DutSettings(BaseModel):
         description="nat44: one address for all clients, or a separate address for each client",
     )
     new_per_second: int | None = Field(
-        default=None, ge=1, description="connection_limit: allowed new connections per second"
+        default=None,
+        ge=1,
+        le=10_000_000,
+        description="connection_limit: allowed new connections per second",
     )
     flows_per_client: int | None = Field(
-        default=None, ge=1, description="connection_limit: allowed open connections per client"
+        default=None,
+        ge=1,
+        le=MOST,
+        description="connection_limit: allowed open connections per client",
     )
     tracked_limit: int | None = Field(
         default=None,
         ge=100,
+        le=MOST,
         description="devices that track connections: nf_conntrack_max while the device runs; this "
         "setting of the whole machine is restored afterwards",
     )
     dead_timeout_s: int | None = Field(
         default=None,
         ge=1,
+        le=86_400,
         description="devices that track connections: how long a closed connection, or one that got "
         "no answer, stays in the table (nf_conntrack_tcp_timeout_time_wait and _syn_sent); "
         "the kernel's default is 120 for both",

@@ -17,7 +17,7 @@ COUNTED = ("frames", "lost", "reordered", "duplicated", "no_room", "queue_full")
 class NetworkSettings(BaseModel):
     """What becomes of the frames of each direction. Without settings it is the bed's link alone."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     loss: Probability = Field(default=0, description="share of frames that are lost, 0 to 1")
     delay_ms: Milliseconds = Field(default=0, description="delay of each frame, one way")

@@ -8,7 +8,7 @@ from stackcost.contracts.http import RSA, Certificate
 class ProgramSettings(BaseModel):
     """What programs on the kernel's stack have in common: nginx, HAProxy, rustls and others."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     workers: int | None = Field(
         default=None,
@@ -19,11 +19,13 @@ class ProgramSettings(BaseModel):
     worker_connections: int = Field(
         default=16_384,
         ge=64,
+        le=10_000_000,
         description="most connections of each worker; nginx allocates them at start",
     )
     backlog: int | None = Field(
         default=None,
         ge=1,
+        le=1_000_000,
         description="length of each accept queue, which net.core.somaxconn limits; default: the "
         "program's own, which is 511 for nginx",
     )
@@ -35,7 +37,7 @@ class ProgramSettings(BaseModel):
 class HaproxySettings(BaseModel):
     """Section `haproxy`: the farm behind haproxy/kernel."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     backends: int | None = Field(
         default=None,

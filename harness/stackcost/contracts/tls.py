@@ -17,7 +17,7 @@ VariedTls = Literal["plain", "tls", "tls-resumed"]
 class TlsSettings(BaseModel):
     """Every connection of the load has TLS. What is left out is the library's choice."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     version: Annotated[TlsVersion, BeforeValidator(str)] | None = Field(
         default=None, description="version of TLS; default: both, 1.3 where the server has it"

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from stackcost.contracts.wiring import is_virtual_device
+from stackcost.experiment.entries import Once
 from stackcost.experiment.section import Core, Section
 
 MOST = 16  # generators of one load
@@ -59,7 +60,7 @@ class GeneratorSection(Section):
         le=1000,
         description="its share of every load, relative to the other generators' shares",
     )
-    cores: list[Core] = Field(
+    cores: Annotated[list[Core], Once] = Field(
         default=[], description="cores of this generator; default: those of cores.load"
     )
 
@@ -70,7 +71,7 @@ class ServerSide(Section):
     host: HostName | None = Field(
         default=None, description="a name in hosts; default: the machine that runs stackcost"
     )
-    interfaces: list[InterfaceName] = Field(
+    interfaces: Annotated[list[InterfaceName], Once] = Field(
         min_length=1,
         max_length=2,
         description="interfaces of that host: a server needs one; a device two, the clients' first",
@@ -83,7 +84,7 @@ class GeneratorSide(GeneratorSection):
     host: HostName | None = Field(
         default=None, description="a name in hosts; default: the machine that runs stackcost"
     )
-    interfaces: list[PortName] = Field(
+    interfaces: Annotated[list[PortName], Once] = Field(
         min_length=1,
         max_length=2,
         description="interfaces of that host: for a server one; for a device two, the clients' "

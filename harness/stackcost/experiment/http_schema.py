@@ -8,12 +8,14 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from stackcost.clients import program as client_program
 from stackcost.contracts.http import HttpVersion
 from stackcost.contracts.stack import KERNEL
+from stackcost.experiment.entries import Once
 from stackcost.experiment.section import Rate, Seconds, Section, StackName
 from stackcost.host.timeouts import scaled_timeout
 
 # The clients run for this long after the sustain window: reading the counters at its end takes some
 # tens of milliseconds, and longer on a busy machine.
 OVERHANG_S = 1.0
+MOST_CONNECTIONS = 102_400_000  # 1,024 processes with 100,000 each
 
 Program = Literal["wrk", "ab", "h2load", "h3client"]
 Measures = Literal["connections", "requests", "throughput", "latency"]
@@ -32,9 +34,9 @@ class Concurrency(Section):
     All numbers are sums over the clients.
     """
 
-    p99_below_ms: float = Field(gt=0, description="limit of the 99th percentile")
-    first: int = Field(ge=1, description="connections of the first trial")
-    most: int = Field(ge=1, description="highest number of connections")
+    p99_below_ms: float = Field(gt=0, le=3_600_000, description="limit of the 99th percentile")
+    first: int = Field(ge=1, le=MOST_CONNECTIONS, description="connections of the first trial")
+    most: int = Field(ge=1, le=MOST_CONNECTIONS, description="highest number of connections")
     steps: int = Field(
         default=2, ge=0, le=10, description="trials that narrow the result after the doubling"
     )
@@ -80,9 +82,9 @@ class HttpTest(Section):
         default=None, description="client program of this test; overrides http.program"
     )
     connections: int | None = Field(
-        default=None, ge=1, description="connections of each client process"
+        default=None, ge=1, le=100_000, description="connections of each client process"
     )
-    rates: list[Rate] = Field(
+    rates: Annotated[list[Rate], Once] = Field(
         default=[],
         description="requests/s of all clients together, one trial for each rate; the rate is "
         "constant and does not depend on the responses. An empty list means a closed loop",

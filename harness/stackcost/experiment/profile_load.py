@@ -23,8 +23,10 @@ class LoadSection(Section):
     profile: Path = Field(
         description="ASTF profile of one connection: your file, or the name of a built-in one"
     )
-    offered_cps: list[Rate] = Field(default=[], description="rates in connections per second")
-    offered_shares: list[Share] = Field(
+    offered_cps: Annotated[list[Rate], Once] = Field(
+        default=[], description="rates in connections per second"
+    )
+    offered_shares: Annotated[list[Share], Once] = Field(
         default=[], description="rates as shares of the slowest system's ceiling"
     )
     warm_up_s: Seconds = Field(
@@ -54,8 +56,15 @@ class LoadSection(Section):
         return self
 
     def rates_of(self, ceiling: float) -> list[float]:
-        """The shares as rates, with two digits. `ceiling`: of the slowest system."""
-        return [float(f"{share * ceiling:.2g}") for share in self.offered_shares]
+        """The shares as rates, with two digits, or as many as make them differ.
+
+        `ceiling`: of the slowest system.
+        """
+        for digits in range(2, 17):
+            rates = [float(f"{share * ceiling:.{digits}g}") for share in self.offered_shares]
+            if len(set(rates)) == len(rates):
+                break
+        return rates
 
 
 class MemorySection(Section):
@@ -64,7 +73,7 @@ class MemorySection(Section):
     profile: Path = Field(
         description="ASTF profile that holds connections open: your file, or a built-in one's name"
     )
-    open_flows: list[Annotated[int, Field(ge=0)]] = Field(
+    open_flows: list[Annotated[int, Field(ge=0, le=1_000_000_000)]] = Field(
         description="numbers of open connections; at least two, ascending"
     )
     open_cps: Rate = Field(description="connections to open per second")

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
+from stackcost.contracts.address_range import AddressRange
 from stackcost.contracts.dut_settings import DutSettings
 from stackcost.contracts.http import Certificate
 from stackcost.contracts.network import Megabits, Milliseconds, NetworkSettings, Probability
@@ -37,6 +38,7 @@ Workers = Annotated[int, Field(ge=1, le=1024)]
 Rules = Annotated[int, Field(ge=0, le=100_000)]
 TcpSettings = Literal["today", "published"]
 EXTERNAL = "dut/external"
+PORTS = 62_975  # source ports of an address: the engine takes 1024 to 63999 without 4791
 ResponseBytes = Annotated[int, Field(ge=1, le=100_000_000)]
 
 
@@ -64,15 +66,22 @@ class Workload(Section):
     @field_validator("clients")
     @classmethod
     def _is_range(cls, text: str) -> str:
-        first, _, last = text.partition("-")
-        if IPv4Address(first.strip()) > IPv4Address(last.strip()):
-            raise ValueError("the first address of the range is higher than the last one")
+        AddressRange.of(text).check()
         return text
+
+    @field_validator("server")
+    @classmethod
+    def _is_no_client(cls, server: IPv4Address, info: ValidationInfo) -> IPv4Address:
+        AddressRange(server, server).check()
+        clients = AddressRange.of(info.data["clients"]) if "clients" in info.data else None
+        if clients and server in clients:
+            raise ValueError(f"it is one of the clients, {clients}; it needs an address of its own")
+        return server
 
     @property
     def client_network(self) -> IPv4Network:
         """The smallest network that contains all clients, for the server's route to them."""
-        first, last = (IPv4Address(end.strip()) for end in self.clients.split("-"))
+        first, last = AddressRange.of(self.clients)
         differing = (int(first) ^ int(last)).bit_length()
         return IPv4Network((int(first) >> differing << differing, 32 - differing))
 
@@ -84,8 +93,10 @@ class Cores(Section):
     possible only with HTTP clients.
     """
 
-    load: list[Core] = Field(min_length=1, description="cores of the generator and the harness")
-    server: list[Core] = Field(
+    load: Annotated[list[Core], Once] = Field(
+        min_length=1, description="cores of the generator and the harness"
+    )
+    server: Annotated[list[Core], Once] = Field(
         default=[], description="cores of the system under test; only dut/external has none"
     )
     shared: bool = Field(
@@ -256,6 +267,7 @@ class Experiment(Section):
     core_hour_price: float | None = Field(
         default=None,
         gt=0,
+        le=1_000_000_000,
         description="price of one core for one hour, in any currency; the report then says what a "
         "million connections cost",
     )
@@ -450,10 +462,20 @@ class Experiment(Section):
                 "generators: HTTP clients (http) have none; set http.processes in their place"
             )
         loads = self.bed.loads if self.bed else self.generators
-        first, last = (IPv4Address(end.strip()) for end in self.workload.clients.split("-"))
-        if (there := int(last) - int(first) + 1) < len(loads):
+        if (there := AddressRange.of(self.workload.clients).size) < len(loads):
             raise ValueError(
                 f"workload.clients: {len(loads)} generators cannot divide {there} addresses"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _has_the_ports(self) -> "Experiment":
+        clients = AddressRange.of(self.workload.clients).size
+        most, room = max(self.memory.open_flows, default=0), clients * PORTS
+        if most > room:
+            raise ValueError(
+                f"memory.open_flows: {most:,} open flows need more than the {room:,} source ports "
+                f"of {clients:,} addresses; give more addresses in workload.clients"
             )
         return self
 

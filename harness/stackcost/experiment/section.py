@@ -8,8 +8,8 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.stacks import check_stack, stack_names
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
-Rate = Annotated[float, Field(gt=0)]
-Core = Annotated[int, Field(ge=0)]
+Rate = Annotated[float, Field(ge=0.001, le=100_000_000)]  # 1e8/s fill 100 Gb/s with SYNs
+Core = Annotated[int, Field(ge=0, le=8191)]  # the most that Linux has (NR_CPUS)
 
 
 def _known_stack(name: str) -> str:
@@ -26,4 +26,4 @@ StackName = Annotated[str, AfterValidator(_known_stack), WithJsonSchema({"enum":
 class Section(BaseModel):
     """A section of the file. It is immutable, and unknown keys are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)

@@ -31,6 +31,16 @@ class Resumption(BaseModel):
     changed: list[str]
 
 
+class PlanFile(BaseModel):
+    """The experiment's file that a plan was read from, and how."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    path: str
+    quick: bool = False
+    share_cores: bool = False
+
+
 class LoadsFound(BaseModel):
     """Loads that are shares of the slowest system's ceiling, found before the first round."""
 
@@ -60,6 +70,9 @@ class Manifest(BaseModel):
     finished: str | None = Field(default=None, description="ISO 8601, UTC")
     command: list[str] = Field(default_factory=list, description="command line of the run")
     experiment: dict[str, Any] = Field(default_factory=dict, description="the plan, as resolved")
+    plan_file: PlanFile | None = Field(
+        default=None, description="where the plan is from; null if it is from no file of its own"
+    )
     machine: dict[str, Any] = Field(default_factory=dict, description="before the first trial")
     machine_after: dict[str, Any] | None = Field(default=None, description="after the last")
     changed: list[str] = Field(
