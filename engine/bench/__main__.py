@@ -46,15 +46,9 @@ def run_row(name: str, trials: int) -> dict[str, Any]:
 
 def main() -> None:
     """Run the rows asked for; the file is written after each, so a killed run leaves the others."""
-    rows = "\n".join(f"  {name:10} {title(name)}" for name in row_names())
-    parser = argparse.ArgumentParser(
-        prog="script/bench",
-        description="How fast the engine is, and what a flow costs it.",
-        epilog=f"rows:\n{rows}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("rows", nargs="*", metavar="ROW", help="rows to run (all)")
-    parser.add_argument("--trials", type=int, default=5, help="of each figure (5)")
+    parser = argparse.ArgumentParser(prog="script/bench", add_help=False)
+    parser.add_argument("rows", nargs="*", metavar="ROW")
+    parser.add_argument("--trials", type=int, default=5)
     parser.add_argument("--out", type=Path, default=REPOSITORY / "build" / "bench.json")
     options = parser.parse_args()
     if unknown := set(options.rows) - set(row_names()):
