@@ -5,8 +5,6 @@ import pytest
 from stackcost.analysis.extrapolate import cores_at_line_rate
 from stackcost.analysis.spread import spread
 from stackcost.analysis.summary import Level, ServerResult
-from stackcost.files import PUBLISHED
-from stackcost.published.recomputed import read_publication, recompute
 
 RATES = (1000.0, 2000.0, 3000.0)
 IDLE_CORES = 0.05  # busy without any connection
@@ -63,12 +61,3 @@ def test_a_load_past_the_ceiling_is_left_out_and_one_load_is_no_line() -> None:
     ]
     found = cores_at_line_rate(made)
     assert found.cores.median is None and "two loads" in found.cores.reason
-
-
-def test_the_published_cores_are_the_claims_and_their_busy_share() -> None:
-    nginx, trex = recompute(read_publication(PUBLISHED / "trex_nginx.yaml")).cores
-    assert (nginx.claimed, trex.claimed) == (320, 4)
-    assert nginx.busy == pytest.approx(110, rel=0.01), "5.49 busy CPUs carried 5 Gb/s"
-    assert trex.busy == pytest.approx(3.39, rel=0.01)
-    assert trex.mpps_per_core == pytest.approx(2.99 / 0.847)
-    assert nginx.mpps_per_core == pytest.approx(0.6 / 5.49, rel=0.01)

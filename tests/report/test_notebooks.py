@@ -173,8 +173,21 @@ def test_published_factors_stand_there_recomputed() -> None:
     answer, _, steps = shown("published_vs_measured")[:3]
     assert "claimed cpu factor is 80" in answer and "data it is 29.4; measured here: " in answer
     assert "claimed memory factor is 2,000" in answer
-    for value in ("80x", "27.4x", "32.4x", "29.4x", "2,000x", "1,667x", "6.4 GiB"):
+    for value in ("80x", "27.4x", "32.4x", "29.4x", "2,000x", "1,667x", "6.4 GiB", "515x"):
         assert f"<td>{value}</td>" in steps, value
+    for value in ("5.49 CPUs", "878,240 cycles", "29,827 cycles", "12.9 GiB"):
+        assert f"<td>{value}</td>" in steps, value
+
+
+def test_one_busy_core_is_as_published_and_as_measured_here() -> None:
+    rows = _Page("".join(shown("published_vs_measured"))).tables[
+        "One busy core, and the cores for 100 Gb/s of payload"
+    ]
+    nginx, trex, *here = rows[-2 - len(open_runs(ALL).servers) :]
+    assert nginx[1:4] == ["3,644", "0.91", "0.11"] and trex[1:4] == ["107,285", "29.5", "3.53"]
+    assert nginx[4] == "110; claimed with idle cores: 320"
+    assert trex[4] == "3.39; claimed with idle cores: 4"
+    assert len(here) > 1 and all(row[0].startswith("measured here: ") for row in here)
 
 
 def test_every_published_table_has_ours_beside_it_or_a_reason() -> None:

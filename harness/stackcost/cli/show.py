@@ -27,8 +27,7 @@ def show(
 ) -> None:
     """Print the result of a stored run on one screen, and the history of the run.
 
-    With --long it also prints every table, the settings that the tuning tiers changed, and
-    published figures for comparison.
+    With --long it also prints every table and the settings that the tuning tiers changed.
     """
     from stackcost.analysis.summary import Summary
     from stackcost.report.answer import current, print_answer
@@ -45,14 +44,8 @@ def show(
     console = make_console()
     print_answer(summary, console, long)
     if long and isinstance(summary, Summary):
-        tables = [tuning_table(summary)]
-        if publication := folder.manifest().publication:
-            from stackcost.published.recomputed import recomputed
-            from stackcost.published.tables import published_table
-
-            tables.append(published_table(recomputed(publication), summary.factors))
-        for table in tables:
-            if table.rows:
-                console.print(draw(table))
+        tuned = tuning_table(summary)
+        if tuned.rows:
+            console.print(draw(tuned))
     for line in remarks(folder.manifest()):
         console.print(line, highlight=False, markup=False)

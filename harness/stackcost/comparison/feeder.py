@@ -22,7 +22,6 @@ from stackcost.experiment.collectors import figures_of
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.schema import Experiment
 from stackcost.loads.kind import LoadKind
-from stackcost.published.recomputed import read_publication
 from stackcost.search.slowest import expected_seconds, lowest_ceilings
 from stackcost.session.http_session import open_http_session
 from stackcost.session.profile_session import open_profile_session
@@ -64,7 +63,6 @@ def run_experiment(
         profile_hashes=profile_hashes(experiment),
         order_seed=draw_seed(),
         systems=[each.name for each in systems if each.name not in lacking],
-        publication=_publication(experiment.published),
         figures=figures_of(experiment.collectors),
         not_measured=lacking,
         tests_not_measured={
@@ -149,11 +147,6 @@ def _steps(turn: PlannedTurn, session: ServerSession) -> PlannedTrials[None]:
             prepared = planned.kind
         planned.trial.response_bytes = session.response_bytes
         yield from planned.kind.steps(session, planned.trial, planned.load)
-
-
-def _publication(path: Path | None) -> dict[str, Any] | None:
-    """Published figures, for the manifest."""
-    return read_publication(path).model_dump(mode="json") if path else None
 
 
 def _run_again(turns: Sequence[PlannedTurn], stored: Sequence[Trial]) -> list[int]:

@@ -10,7 +10,7 @@ from stackcost.experiment.collectors import figures_of
 from stackcost.experiment.profile_load import NO_PROFILE
 from stackcost.experiment.schema import Experiment
 from stackcost.experiment.shares import SHARED
-from stackcost.files import EXPERIMENTS, PROFILES, PUBLISHED
+from stackcost.files import EXPERIMENTS, PROFILES
 from stackcost.host.yaml_file import read_yaml
 from stackcost.systems.registry import nearest, server_class
 
@@ -143,8 +143,6 @@ def _with_profiles(path: Path, experiment: Experiment) -> Experiment:
         figures_of(experiment.collectors)
     except StackcostError as error:
         raise StackcostError(f"{path}: collectors: {error.what}", error.hint) from error
-    if experiment.published:
-        parts["published"] = _named(path, "published", experiment.published, PUBLISHED)
     for name in ("load", "memory"):
         part = getattr(experiment, name)
         if part.profile == NO_PROFILE:

@@ -4,7 +4,6 @@ Unknown keys are errors, so that a misspelt key does not silently select the def
 """
 
 from ipaddress import IPv4Address, IPv4Network
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
@@ -281,9 +280,6 @@ class Experiment(Section):
         description="sample the stacks of the server's cores, which say what its time was spent "
         "on; that takes 0.3 to 0.5 % of a core. While flows are opened and held, follow one in 8 "
         "allocations of the kernel there, which say whose the memory is",
-    )
-    published: Path | None = Field(
-        default=None, description="a file of published/, with published figures for comparison"
     )
 
     @property

@@ -328,14 +328,6 @@ PUBLISHED_MATCHES = {
     "gain": Column("1", "measured here, divided by its own figure for that first row"),
     "reason": Column("", "why one of the two is missing; otherwise empty"),
 }
-PUBLISHED_STEPS = {
-    "factor": Column("", '"cpu" or "memory"'),
-    "step": Column("1", "number of the step, from 1, the claim"),
-    "what": Column("", "the change from the step before"),
-    "value": Column("as in `unit`", "the factor after this step, or an intermediate figure"),
-    "unit": Column("", 'unit of the value; "1" for a factor'),
-    "source": Column("", "place in the publication"),
-}
 TABLES = {
     "costs": COSTS,
     "why": WHY,
@@ -358,5 +350,4 @@ TABLES = {
     "mixes": MIXES,
     "published": PUBLISHED,
     "published_matches": PUBLISHED_MATCHES,
-    "published_steps": PUBLISHED_STEPS,
 }

@@ -8,7 +8,6 @@ from stackcost.analysis.summary import Summary
 from stackcost.frames.rows import Row, rounds
 from stackcost.published.document import Document
 from stackcost.published.match import PublishedMatch
-from stackcost.published.recomputed import RecomputedFactors
 from stackcost.report.difference import Difference
 
 
@@ -97,17 +96,4 @@ def published_matches(document: Document, found: Sequence[PublishedMatch]) -> It
             "published_gain": each.published_gain,
             "gain": each.gain,
             "reason": each.reason,
-        }
-
-
-def published_steps(recomputed: RecomputedFactors) -> Iterator[Row]:
-    """The steps from the claim of a published factor to the value from its raw data."""
-    for number, step in enumerate(recomputed.steps, 1):
-        yield {
-            "factor": step.of,
-            "step": number,
-            "what": step.what,
-            "value": step.value,
-            "unit": step.unit,
-            "source": step.source,
         }

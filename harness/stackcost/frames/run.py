@@ -11,12 +11,10 @@ import pandas
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
-from stackcost.files import PUBLISHED
 from stackcost.frames import compared_rows, device_rows, latency_rows, load_rows, rows
 from stackcost.frames.columns import TABLES, YES_OR_NO
 from stackcost.published.document import Document, documents
 from stackcost.published.match import matches
-from stackcost.published.recomputed import RecomputedFactors, read_publication, recompute
 from stackcost.report.answer import current
 from stackcost.report.difference import Difference, differences_from_first
 from stackcost.report.opened import OpenedRuns, named_runs, stored_summary
@@ -201,16 +199,6 @@ class Run:
             for row in compared_rows.published_matches(document, matches(document, self.opened))
         )
         return _frame("published_matches", found)
-
-    @property
-    def published_steps(self) -> pandas.DataFrame:
-        """The TRex comparison's factors, from the claim to the values from its raw data."""
-        return _frame("published_steps", compared_rows.published_steps(self.recomputed))
-
-    @cached_property
-    def recomputed(self) -> RecomputedFactors:
-        """The TRex comparison, recomputed from its own raw data."""
-        return recompute(read_publication(PUBLISHED / "trex_nginx.yaml"))
 
     def samples(self, *metrics: str, trials: Collection[int] | None = None) -> pandas.DataFrame:
         """The samples of the trials, of some metrics ("cpu.exact_time") or of all.

@@ -1,1 +1,1 @@
-"""Publications of the field: their figures, recomputed and beside what was measured here."""
+"""Publications of the field: their figures, beside what was measured here."""

@@ -1,68 +1,19 @@
-"""Published figures as tables: as they are printed, and a factor's way from claim to raw data."""
+"""Published figures as tables: as they are printed, and beside what was measured here."""
 
 from collections.abc import Mapping, Sequence
 
-from stackcost.analysis.extrapolate import cores_at_line_rate
 from stackcost.analysis.paths import hops_of
-from stackcost.analysis.summary import Factor, ServerResult, Summary
+from stackcost.analysis.summary import Summary
 from stackcost.published.document import Cell, Document, PublishedTable, documents
 from stackcost.published.match import NOT_MEASURED, PublishedMatch, places
-from stackcost.published.recomputed import CalculationStep, RecomputedFactors
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.tables import TextTable
-from stackcost.report.words import (
-    UNKNOWN,
-    count,
-    factor,
-    number,
-    pair,
-    size,
-    with_interval,
-    with_range,
-)
+from stackcost.report.words import count, number
 from stackcost.store import Manifest
 
-NAMED = 2  # factors measured here that the answer names
 SIDECAR = "envoy"  # in the names of the systems that a publication is of
 US_OF_A_VCPU = 1e3  # per request, at the 1,000 requests per second that the figures are for
 GAINS = 5  # column of `matches_table` that only tables with several rows have
-
-
-def published_table(published: RecomputedFactors, factors: Sequence[Factor]) -> TextTable:
-    """Published factors from their claim to what their raw data say, and those measured here."""
-    rows: list[tuple[str, ...]] = [
-        (step.of, step.what, _step_value(step), step.source) for step in published.steps
-    ]
-    rows += [
-        (
-            found.name,
-            f"measured here: {pair(found.baseline, found.against)}",
-            factor(found.ratio),
-            found.at,
-        )
-        for found in factors
-    ]
-    title = f"{published.title}, recomputed from its raw data"
-    return TextTable(title, ("factor", "what", "value", "source"), rows)
-
-
-def published_answer(published: RecomputedFactors, factors: Sequence[Factor]) -> str:
-    """The published factors, recomputed from their raw data, and the factors measured here."""
-    parts = []
-    for of in ("cpu", "memory"):
-        steps = [step for step in published.steps if step.of == of and step.unit == "1"]
-        own = [factor for factor in factors if factor.name == of and factor.ratio.median]
-        here = ", ".join(
-            f"{with_interval(factor.ratio)} ({factor.baseline})" for factor in own[:NAMED]
-        )
-        measured = f"measured here: {here}" if here else "not measured in these runs"
-        parts.append(
-            f"the claimed {of} factor is {number(steps[0].value)}; recomputed from the "
-            f"publication's raw data it is {'at most ' * steps[-1].at_most}"
-            f"{number(steps[-1].value)}; {measured}"
-        )
-    text = ". ".join(part[0].upper() + part[1:] for part in parts)
-    return f"**{text}.**"
 
 
 def sidecar_table(summary: Summary) -> TextTable:
@@ -83,44 +34,6 @@ def sidecar_table(summary: Summary) -> TextTable:
         f"Published beside: {document.conditions}",
         ("publication", "us per request", *(f"times {name}" for name in ours)),
         rows if ours else [],
-    )
-
-
-def cores_table(published: RecomputedFactors, servers: Sequence[ServerResult]) -> TextTable:
-    """What one busy core carries and how many cores 100 Gb/s need: published, and here."""
-    rows: list[tuple[str, ...]] = [
-        (
-            f"published: {each.system}",
-            number(each.connections_per_core),
-            number(each.gbps_per_core),
-            number(each.mpps_per_core),
-            f"{number(each.busy)}; claimed with idle cores: {number(each.claimed)}",
-        )
-        for each in published.cores
-    ]
-    for server in servers:
-        here = cores_at_line_rate(server)
-        told = (
-            with_range(here.connections_per_core),
-            with_range(here.bits_per_core),
-            with_range(here.packets_per_core),
-        )
-        cores = with_range(here.cores) if here.cores.values else f"{UNKNOWN}: {here.cores.reason}"
-        rows.append((f"measured here: {server.name}", *told, cores))
-    return TextTable(
-        "One busy core, and the cores for 100 Gb/s of payload",
-        (
-            "system",
-            "connections/s of a core",
-            "Gb/s of a core",
-            "million packets/s of a core",
-            "cores for 100 Gb/s",
-        ),
-        rows,
-        reason=next(
-            (here.cores.reason for here in map(cores_at_line_rate, servers) if here.cores.reason),
-            "",
-        ),
     )
 
 
@@ -235,9 +148,3 @@ def _printed(cell: Cell) -> str:
     if cell is None:
         return "none printed"
     return cell if isinstance(cell, str) else f"{cell:,.12g}"
-
-
-def _step_value(step: CalculationStep) -> str:
-    if step.unit == "1":
-        return f"{number(step.value)}x"
-    return size(step.value) if step.unit == "B" else f"{number(step.value)} {step.unit}"

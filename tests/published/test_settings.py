@@ -1,0 +1,48 @@
+"""The settings that the documents print, value by value, in the tiers and profiles of the suite."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stackcost.published.document import documents
+from stackcost.stacks.onload.profile import profile_of
+from stackcost.tuning import tier_of
+
+PRINTED: dict[str, dict[str, str]] = json.loads(
+    (Path(__file__).parent / "settings.json").read_text()
+)
+TIERS = {
+    "published": "trex_nginx",
+    "cookbook": "nginx_cookbook",
+    "haproxy-cookbook": "haproxy_cookbook",
+    "pinned-together": "nginx_white_paper",
+    "pinned-apart": "nginx_white_paper",
+}
+
+
+@pytest.mark.parametrize(("name", "document"), TIERS.items())
+def test_every_setting_that_a_document_prints_is_in_its_tier(name: str, document: str) -> None:
+    wanted = PRINTED[document]
+    sysctls = {key: value for key, value in wanted.items() if not key.startswith("EF_")}
+    ours = {key: setting.value for key, setting in tier_of(name).sysctls.items()}
+    assert {key: ours.get(key) for key in sysctls} == sysctls
+
+
+def test_every_step_of_the_haproxy_cookbook_is_set_or_has_a_reason() -> None:
+    tier = tier_of("haproxy-cookbook")
+    steps = {
+        int(each.source.partition("step ")[2])
+        for each in [*tier.sysctls.values(), *tier.other.values()]
+        if "step " in each.source
+    }
+    assert steps == set(range(1, 12))
+
+
+def test_the_white_papers_onload_spins_as_long_as_it_says() -> None:
+    ours = {name: str(value) for name, value in profile_of("white-paper").settings.items()}
+    (setup,) = (t for t in documents()["nginx_white_paper"].tables if t.name == "Test setup")
+    assert float(ours["EF_SPIN_USEC"]) == 1000 * float(setup.rows[-1][1] or 0)
+    for name, value in PRINTED["nginx_white_paper"].items():
+        if name.startswith("EF_"):
+            assert ours[name] in value.split(".."), name
