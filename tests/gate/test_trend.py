@@ -36,8 +36,8 @@ def history(path: Path, ceilings: list[float]) -> Path:
 
 
 def test_a_step_is_found_where_it_was_and_nowhere_else(tmp_path: Path) -> None:
-    (series,) = trends_of(read_history(history(tmp_path / "h.jsonl", [8000] * 6 + [7600] * 5)))
-    assert [len(group.measurements) for group in series.groups] == [6, 5]
+    (series,) = trends_of(read_history(history(tmp_path / "h.jsonl", [8000] * 6 + [7600] * 6)))
+    assert [len(group.measurements) for group in series.groups] == [6, 6]
     change = series.groups[1].change
     assert change and change.ratio and 0.94 < change.ratio < 0.96
     assert change.low and change.high and change.low < 0.95 < change.high
@@ -59,11 +59,29 @@ def test_measurements_that_differ_by_themselves_are_one_group(
     assert split <= 1
 
 
+def test_lines_of_merged_histories_are_taken_by_their_times(tmp_path: Path) -> None:
+    path = history(tmp_path / "h.jsonl", [8000] * 6 + [7600] * 6)
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join(lines[6:] + lines[:6]) + "\n")
+    (series,) = trends_of(read_history(path))
+    assert [group.measurements[0].name[:10] for group in series.groups] == [
+        "2026-01-01",
+        "2026-01-07",
+    ]
+    path.write_text(
+        lines[0].replace("+00:00", "+09:00").replace("01-01", "01-02") + "\n" + lines[1]
+    )
+    assert [each.time[-6:] for each in read_history(path)] == ["+09:00", "+00:00"]
+    path.write_text(lines[0].replace("2026-01-01", "yesterday"))
+    with pytest.raises(StackcostError, match="line 1 is not a measurement"):
+        read_history(path)
+
+
 def test_the_command_prints_groups_and_draws_them(tmp_path: Path) -> None:
-    path, plot = history(tmp_path / "h.jsonl", [8000] * 3 + [7200] * 3), tmp_path / "trend.svg"
+    path, plot = history(tmp_path / "h.jsonl", [8000] * 5 + [7200] * 5), tmp_path / "trend.svg"
     done = CliRunner().invoke(app, ["trend", str(path), "--plot", str(plot)])
     assert done.exit_code == 0, done.output
-    assert "2026-01-04T03:00:00" in done.output and re.search(r"-(9|10)\.\d%", done.output)
+    assert "2026-01-06T03:00:00" in done.output and re.search(r"-(9|10)\.\d%", done.output)
     assert plot.read_text().count("<svg") == 1
 
 

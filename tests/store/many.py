@@ -22,7 +22,7 @@ TRIALS = 30
 
 
 def write_many(results: Path, count: int, step: float = 1.04) -> None:
-    """`count` complete runs in `results`, an hour apart. `step`: from the middle on."""
+    """`count` complete runs in `results`, a day apart. `step`: from the middle on."""
     manifest = json.loads((REAL / "manifest.json").read_text())
     answer = json.loads((REAL / "summary.json").read_text())
     lines = [
@@ -31,7 +31,7 @@ def write_many(results: Path, count: int, step: float = 1.04) -> None:
     ]
     chance = random.Random(1)
     for at in range(count):
-        began = BEGAN + timedelta(hours=at)
+        began = BEGAN + timedelta(days=at)
         name = f"{began:%Y%m%dT%H%M%SZ}-nightly"
         run = results / name
         run.mkdir(parents=True)

@@ -1,118 +1,105 @@
-"""Splits a series of measurements into groups of similar ones: where did it change?
+"""Splits a series into groups of similar values: where did it change?
 
-The split needs the fewest bits to describe all values (minimum description length), in the coding
-of FD.io's `jumpavg`, with which CSIT shows its trends; the groups are the same. That package takes
-time by the square of the measurements in Python, 14 minutes for 10,000. Here numpy does all
-possible starts of the last group at once, which takes seconds. The tests compare the two.
+A part of the series stands out if its mean differs from that of the rest by more than it would in
+another order of the same values (circular binary segmentation: Olshen and others, Biostatistics,
+2004). All parts are looked at together, so that of series without a change at most the share `RATE`
+is split, whatever the distribution of the values. What was split is looked at again.
+
+FD.io's `jumpavg` needs the fewest bits to describe the series. It has no such rate: a single value
+that is far off is a group of its own.
 """
 
-import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-# The unit in which values are coded: of the highest value, this many bits are significant.
-SIGNIFICANT_BITS = 12.0
+from stackcost.analysis.significance import p_of_sides
+from stackcost.analysis.thresholds import RATE
+
+# Fewer values are no group: one or two may be outliers.
+LEAST = 3
+# A value counts as no further from the median than so many deviations, so that an outlier hides
+# nothing.
+FURTHEST = 4
+# A normal deviation over the median distance from the median.
+OF_MEDIAN_DISTANCE = 1.4826
+# Orders that a series is compared with, in batches: most series without a change need only one.
+ORDERS, BATCH = 1999, 100
+# The next longer part that is looked at is longer by this factor.
+LONGER = 1.1
 Numbers = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
 
 
-class Segment(NamedTuple):
-    """A group of consecutive measurements: the place of the first one, and their number.
+def groups_of(values: Sequence[float]) -> list[int]:
+    """The place of the first value of each group, in order."""
+    firsts = [0, *_changes(np.asarray(values, dtype=float), 0)]
+    ends = [*firsts[1:], len(values)]
+    kept = [0]
+    for first, end in zip(firsts[1:], ends[1:], strict=True):
+        if p_of_sides(values[kept[-1] : first], values[first:end]) < RATE:
+            kept.append(first)
+    return kept
 
-    `mean`, `deviation`: of all their values.
-    """
 
-    first: int
-    length: int
-    mean: float
-    deviation: float
-
-
-def segments_of(measurements: Sequence[Sequence[float]]) -> list[Segment]:
-    """The groups in order. The values of a measurement stay together; none may be negative."""
-    highest = max((value for values in measurements for value in values), default=0.0)
-    if not measurements:
+def _changes(values: Numbers, first: int) -> list[int]:
+    """Where a series changes that begins at `first`."""
+    if len(values) < 2 * LEAST or not (found := _part_apart(_without_outliers(values))):
         return []
-    if highest <= 0:
-        return [Segment(0, len(measurements), 0.0, 0.0)]
-    unit = highest / (2 ** (SIGNIFICANT_BITS + 1) - 1)
-    coded = [np.asarray(values, dtype=float) / unit for values in measurements]
+    places = [0, *(at for at in found if 0 < at < len(values)), len(values)]
+    inner = [_changes(values[begin:end], first + begin) for begin, end in pairwise(places)]
+    between = [[first + at] for at in places[1:-1]]
     return [
-        each._replace(mean=each.mean * unit, deviation=each.deviation * unit)
-        for each in _Search(len(coded), sum(map(len, coded)), highest / unit).over(coded)
+        place
+        for at, own in enumerate(inner)
+        for place in (*own, *(between[at] if at < len(between) else ()))
     ]
 
 
-class _Search:
-    """All ways to end the series in one last group, by the place where that group starts."""
-
-    def __init__(self, starts: int, values: int, highest: float):
-        self._highest = highest
-        self._by_size = _bits_by_size(values, highest)
-        empty = np.zeros(starts)
-        self._size = np.zeros(starts, dtype=np.int64)
-        self._mean, self._squares, self._before = empty.copy(), empty.copy(), empty.copy()
-        self._earlier_mean = np.full(starts, np.nan)  # of the group before; none: not a number
-        self._from = np.full(starts, -1)  # where the group before starts
-
-    def over(self, measurements: Sequence[Numbers]) -> list[Segment]:
-        """The best split of all measurements."""
-        best, bits = -1, 0.0
-        ends: list[Segment] = []
-        for at, values in enumerate(measurements):
-            self._before[at], self._from[at] = bits, best
-            if best >= 0:
-                self._earlier_mean[at] = self._mean[best]
-            self._append(at + 1, values)
-            all_bits = self._bits(at + 1)
-            best = int(np.argmin(all_bits[:at])) if at else 0
-            if all_bits[at] <= all_bits[best]:
-                best = at
-            bits = float(all_bits[best])
-            ends.append(self._group(best, at))
-        found = [ends[-1]]
-        while found[-1].first:
-            found.append(ends[found[-1].first - 1])
-        return found[::-1]
-
-    def _append(self, starts: int, values: Numbers) -> None:
-        """Add a measurement to the last group of each way."""
-        mean, squares = float(values.mean()), float(((values - values.mean()) ** 2).sum())
-        size = self._size[:starts]
-        step = mean - self._mean[:starts]
-        whole = size + len(values)
-        self._squares[:starts] += squares + step * step * size * len(values) / whole
-        self._mean[:starts] += step * len(values) / whole
-        self._size[:starts] = whole
-
-    def _bits(self, starts: int) -> Numbers:
-        size, mean, highest = self._size[:starts], self._mean[:starts], self._highest
-        earlier = self._earlier_mean[:starts]
-        norm = earlier * earlier - (earlier - 1) * highest + highest * highest / 2
-        jump = np.log2(norm) - np.log2(np.abs(mean - earlier) + 1)
-        bits = self._before[:starts] + self._by_size[size]
-        bits += np.where(np.isnan(earlier), math.log2(highest + 1), jump)
-        deviation = np.sqrt(self._squares[:starts] / size)
-        of_values = np.log2((deviation + 1) * (deviation + 2))
-        of_values += np.log2(deviation + 1) * (size - 2)
-        bits += np.where(size > 1, of_values, 0.0)
-        return np.asarray(bits)
-
-    def _group(self, start: int, end: int) -> Segment:
-        deviation = math.sqrt(self._squares[start] / self._size[start])
-        return Segment(start, end - start + 1, float(self._mean[start]), deviation)
+def _without_outliers(values: Numbers) -> Numbers:
+    middle = np.median(values)
+    reach = FURTHEST * OF_MEDIAN_DISTANCE * np.median(np.abs(values - middle))
+    return np.clip(values, middle - reach, middle + reach) if reach else values
 
 
-def _bits_by_size(values: int, highest: float) -> Numbers:
-    """The part of a group's bits that depends on its number of values alone."""
-    found = np.zeros(values + 1)
-    for size in range(1, values + 1):
-        found[size] = math.log2(size * (size + 1))
-        if size > 1:
-            found[size] += math.log2(1 - 1 / (highest + 2))
-            sphere = math.log(2) + math.log(math.pi) * ((size - 1) / 2)
-            sphere += math.log(size) * ((size - 2) / 2) - math.lgamma((size - 1) / 2)
-            found[size] += sphere / math.log(2)
-    return found
+def _part_apart(values: Numbers) -> tuple[int, int] | None:
+    """Begin and end of the part that stands out most, if chance does not explain it."""
+    random = np.random.default_rng(1)
+    parts = _parts(len(values))
+    apart = _apart(values[None], parts)[0]
+    most = apart.argmax()
+    allowed = int(RATE * (ORDERS + 1)) - 1  # orders that may be as far apart as the true one
+    as_far = 0
+    for _ in range(0, ORDERS, BATCH):
+        others = random.permuted(np.tile(values, (BATCH, 1)), axis=1)
+        as_far += int((_apart(others, parts).max(axis=1) >= apart[most] * (1 - 1e-9)).sum())
+        if as_far > allowed:
+            return None
+    return int(parts[0][most]), int(parts[1][most])
+
+
+def _parts(n: int) -> tuple[Places, Places]:
+    """Begins and ends of the parts that are looked at: all that end the series, and others of some
+    lengths up to its half. A part, what is before it and what is after it have `LEAST` values each.
+    """
+    begins, ends = [0] * (n - 2 * LEAST + 1), list(range(LEAST, n - LEAST + 1))
+    length = LEAST
+    while length <= n // 2:
+        for begin in range(LEAST, n - length - LEAST + 1):
+            begins.append(begin)
+            ends.append(begin + length)
+        length = max(length + 1, int(length * LONGER))
+    return np.array(begins), np.array(ends)
+
+
+def _apart(orders: Numbers, parts: tuple[Places, Places]) -> Numbers:
+    """Of each row, how far the mean of each part is from that of the rest, in equal deviations."""
+    rows, n = orders.shape
+    sums = np.zeros((rows, n + 1))
+    np.cumsum(orders - orders.mean(axis=1, keepdims=True), axis=1, out=sums[:, 1:])
+    begins, ends = parts
+    lengths = ends - begins
+    apart: Numbers = np.abs(sums[:, ends] - sums[:, begins]) / np.sqrt(lengths * (n - lengths))
+    return apart

@@ -1,24 +1,27 @@
 """Trends: one figure of one system over many measurements, and where it changed.
 
 `stackcost.analysis.change_points` splits the measurements into groups, and
-`stackcost.analysis.comparison` says how far apart two groups are. In both a measurement is one
-value, its median: what it is of comes from the same hour, so its spread says nothing of the next
-hour's.
+`stackcost.analysis.comparison` says how far apart two groups are. In both the measurements of a
+session are one value, the median of their medians: they are of the same hours, so their spread
+says nothing of the next day's.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import median
+from datetime import datetime, timedelta
+from statistics import fmean, median, pstdev
 
 from pydantic import BaseModel, ConfigDict
 
-from stackcost.analysis.change_points import segments_of
+from stackcost.analysis.change_points import groups_of
 from stackcost.analysis.comparison import Comparison, Design, ratio_of
 from stackcost.analysis.figures.figure import RATES
 from stackcost.analysis.series import Series
 
 # On each side of a change, the nearest measurements that its size is computed from.
 NEAREST = 100
+# Measurements that begin within so long after the first one are of one session.
+SESSION = timedelta(hours=3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +45,12 @@ class Subject:
 
 
 class Measurement(BaseModel):
-    """The values of a figure in one run. `name`: of the run, or its time."""
+    """The values of a figure in one run. `name`: of the run, or its time. `time`: when it began."""
 
     model_config = ConfigDict(frozen=True)
 
     name: str
+    time: datetime
     values: list[float]
     commit: str = ""
 
@@ -54,7 +58,7 @@ class Measurement(BaseModel):
 class Group(BaseModel):
     """Consecutive similar measurements. `mean`, `deviation`: of all their medians. `change`: from
     the group before; None for the first. The groups decide that there is a change; its size and
-    interval come from the medians of the nearest measurements.
+    interval come from the nearest sessions.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -76,26 +80,50 @@ class Trend(BaseModel):
 
 
 def trends(found: Iterable[tuple[Subject, Measurement]]) -> list[Trend]:
-    """A trend of each subject. The measurements of each are given in order."""
+    """A trend of each subject, its measurements in the order of their times."""
     series: dict[Subject, list[Measurement]] = {}
     for subject, measurement in found:
         series.setdefault(subject, []).append(measurement)
-    return [Trend(of=of, groups=_groups(known, of.unit)) for of, known in series.items()]
+    return [
+        Trend(of=of, groups=_groups(sorted(known, key=lambda each: each.time), of.unit))
+        for of, known in series.items()
+    ]
 
 
 def _groups(measured: Sequence[Measurement], unit: str) -> list[Group]:
-    values = [median(each.values) for each in measured]
+    sessions = _sessions(measured)
+    values = [median(median(each.values) for each in session) for session in sessions]
+    firsts = groups_of(values)
     groups: list[Group] = []
-    for first, length, mean, deviation in segments_of([[value] for value in values]):
-        change, end = None, first + length
+    at = 0
+    for before, first, end in zip([0, *firsts], firsts, [*firsts[1:], len(values)], strict=False):
+        own = [each for session in sessions[first:end] for each in session]
+        medians = [median(each.values) for each in own]
+        change = None
         if groups:
-            earlier = values[groups[-1].first : first][-NEAREST:]
-            change = _change(earlier, values[first:end][:NEAREST], unit)
-        own = list(measured[first:end])
+            change = _change(values[before:first][-NEAREST:], values[first:end][:NEAREST], unit)
         groups.append(
-            Group(first=first, measurements=own, mean=mean, deviation=deviation, change=change)
+            Group(
+                first=at,
+                measurements=own,
+                mean=fmean(medians),
+                deviation=pstdev(medians),
+                change=change,
+            )
         )
+        at += len(own)
     return groups
+
+
+def _sessions(measured: Sequence[Measurement]) -> list[list[Measurement]]:
+    """The measurements, those of one session together."""
+    sessions: list[list[Measurement]] = []
+    for each in measured:
+        if sessions and each.time - sessions[-1][0].time < SESSION:
+            sessions[-1].append(each)
+        else:
+            sessions.append([each])
+    return sessions
 
 
 def _change(before: Sequence[float], after: Sequence[float], unit: str) -> Comparison:

@@ -1,18 +1,19 @@
 """The history of the gate: one line of JSON for each measurement."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from statistics import median
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from stackcost.analysis.between_runs import BetweenRuns, of_history
 from stackcost.analysis.trend import Measurement, Subject, Trend, trends
 from stackcost.contracts.errors import StackcostError
 from stackcost.gate.figure import UNIT, WHOLE_CORES, Figure
 from stackcost.gate.trial import GateTrial
-from stackcost.store.manifest import utc_now
+from stackcost.store.manifest import moment, utc_now
 
 HISTORY = "history.jsonl"
 
@@ -40,6 +41,17 @@ class Entry(BaseModel):
     commit: str
     run: str
 
+    @field_validator("time")
+    @classmethod
+    def _is_a_time(cls, text: str) -> str:
+        moment(text)
+        return text
+
+    @property
+    def when(self) -> datetime:
+        """Its time."""
+        return moment(self.time)
+
     @classmethod
     def of(cls, trials: Sequence[GateTrial], **others: Any) -> Self:
         """Make an entry with the figures of these trials."""
@@ -66,11 +78,11 @@ def between(
 
 
 def trends_of(history: Sequence[Entry]) -> list[Trend]:
-    """A trend of each system's figure by each test on each machine, in the order of the history."""
+    """A trend of each system's figure by each test on each machine."""
     return trends(
         (
             Subject(each.test, each.system, each.figure, UNIT, each.machine),
-            Measurement(name=each.time, values=each.cps, commit=each.commit),
+            Measurement(name=each.time, time=each.when, values=each.cps, commit=each.commit),
         )
         for each in history
     )
@@ -84,7 +96,9 @@ def append(path: Path, entry: Entry) -> None:
 
 
 def read_history(path: Path) -> list[Entry]:
-    """Read all lines; StackcostError names an invalid line."""
+    """All measurements in the order of their times, which that of the lines of merged files may not
+    be. StackcostError names an invalid line.
+    """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
@@ -102,4 +116,4 @@ def read_history(path: Path) -> list[Entry]:
                 f"{path} line {number} is not a measurement: {what['loc']}: {what['msg']}",
                 "delete that line",
             ) from error
-    return entries
+    return sorted(entries, key=lambda each: each.when)

@@ -18,6 +18,7 @@ from stackcost.report.basis import basis_of, program_digest
 from stackcost.report.listing import runs_in
 from stackcost.report.opened import stored_summary
 from stackcost.store import Manifest
+from stackcost.store.manifest import moment
 
 MACHINE_DIGITS = 8
 
@@ -40,11 +41,12 @@ def run_trends(results: Path, only: str = "") -> RunTrends:
     """The trends of a folder of runs, of figures whose title, system or name has `only` in it."""
     program = program_digest()
     unanswered = older = 0
-    found: list[tuple[str, Subject, Measurement]] = []
+    found: list[tuple[Subject, Measurement]] = []
     for run in runs_in(results):
         try:
             manifest = run.manifest()
-        except StackcostError:
+            began = moment(manifest.started)
+        except (StackcostError, ValueError):
             continue
         if manifest.state != "complete":
             continue
@@ -58,10 +60,9 @@ def run_trends(results: Path, only: str = "") -> RunTrends:
         for each in answer.system_figures():
             of = Subject(title, each.system, each.name, each.spread.unit, machine, each.at)
             if is_judged(each.name) and each.spread.values and of.has(only):
-                measured = Measurement(name=run.name, values=each.spread.values)
-                found.append((manifest.started, of, measured))
-    found.sort(key=lambda each: (each[0], each[2].name))
-    all_trends = trends((of, measured) for _, of, measured in found)
+                measured = Measurement(name=run.name, time=began, values=each.spread.values)
+                found.append((of, measured))
+    all_trends = trends(found)
     kept = [each for each in all_trends if sum(len(g.measurements) for g in each.groups) > 1]
     return RunTrends(
         trends=sorted(kept, key=lambda trend: (str(trend.of), trend.of.at or 0)),

@@ -20,6 +20,12 @@ def utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+def moment(text: str) -> datetime:
+    """The time of an ISO 8601 text, UTC where it names no zone. ValueError: it is none."""
+    found = datetime.fromisoformat(text)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
 class Resumption(BaseModel):
     """A resumption of a run. `changed`: changes of the machine since the run began."""
 
