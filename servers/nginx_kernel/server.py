@@ -37,7 +37,6 @@ class NginxKernel(Server):
     `response_bytes`: of a whole response, headers included, in place of `body_bytes`; the body is
     fitted to it at start. `open_flows`: connections that have to be possible at once.
     `program`: its section of an experiment; a worker is bound to each core in turn.
-    `reuseport`: one listening socket per worker; the kernel distributes connections among them.
     `keepalive_timeout_s`: how long nginx waits for the client to close first; 0 makes nginx close
     first, so that TIME_WAIT stays on the server.
     `request`: what `response_length` and the health check send; give the very request of the load,
@@ -51,6 +50,7 @@ class NginxKernel(Server):
 
     name = "nginx/kernel"
     takes_tls = True
+    takes_reuseport = True
 
     def __init__(
         self,
@@ -59,7 +59,6 @@ class NginxKernel(Server):
         response_bytes: int | None = None,
         open_flows: int = 0,
         program: ProgramSettings = DEFAULT_SETTINGS,
-        reuseport: bool = True,
         keepalive_timeout_s: int = 75,
         request: bytes = DEFAULT_REQUEST,
         directives: Directives | None = None,
@@ -75,7 +74,6 @@ class NginxKernel(Server):
         self._open_flows = open_flows
         self._settings = program
         self._workers = program.workers or len(endpoint.cpus)
-        self._reuseport = reuseport
         self._keepalive_timeout_s = keepalive_timeout_s
         self._request = request
         self._directives = directives or {}
@@ -215,7 +213,7 @@ class NginxKernel(Server):
             "workers": self._workers,
             "cpus": list(self._endpoint.cpus),
             "worker_connections": self._settings.worker_connections,
-            "reuseport": self._reuseport,
+            "reuseport": self._settings.reuseport,
             "keepalive_timeout_s": self._keepalive_timeout_s,
             "body_bytes": self._body_bytes,
             "open_files": self.open_files(),
@@ -283,7 +281,7 @@ class NginxKernel(Server):
             listeners={self._endpoint.port: ""} | self._tickets,
             protocols=self._protocols,
             http2=self._http2,
-            reuseport=self._reuseport,
+            reuseport=self._settings.reuseport,
             backlog=self._settings.backlog,
             files=self._files,
         )

@@ -44,7 +44,7 @@ SWITCHES = CollectedFigure(
 
 def onload() -> Summary:
     trial = load_trial()
-    for name in ("k_polls", "u_polls", "rx_evs", "tx_evs"):
+    for name in ("k_polls", "u_polls", "rx_evs", "tx_evs", "ul_accepts", "sockcache_hit"):
         trial.samples += counter("onload.counter", 100, {"stack": "1", "counter": name})
     return summarise([trial], CONTEXT)
 

@@ -83,6 +83,24 @@ def test_a_stack_is_part_of_the_servers_name_and_what_lacks_is_kept_with_the_rea
     assert not fits(found[3].name, "nginx/kernel")
 
 
+def test_a_stack_of_ones_own_file_is_found_beside_the_experiment(tmp_path: Path) -> None:
+    folder = tmp_path / "profiles"
+    folder.mkdir()
+    (folder / "mine.yaml").write_text("{title: mine, source: mine, settings: {EF_PIO: 0}}")
+    file = tmp_path / "mine.yaml"
+    text = (EXPERIMENTS / "nginx_cookbook.yaml").read_text()
+    file.write_text(text.replace("onload-performance]", "profiles/mine.yaml]"))
+    found = {each.name.partition(":")[0]: each for each in variants(read_experiment(file))}
+    assert list(found) == ["nginx/kernel", "nginx/onload-balanced", "nginx/onload-mine"]
+    assert found["nginx/onload-mine"].experiment.server.stack == str(folder / "mine.yaml")
+
+
+def test_listening_sockets_of_nginx_are_varied_and_of_no_other_server() -> None:
+    found = {each.name: each for each in variants(experiment(matrix={"reuseport": [True, False]}))}
+    assert list(found) == ["nginx/kernel:reuseport", "nginx/kernel:one-listener", "astf-peer"]
+    assert not found["nginx/kernel:one-listener"].experiment.server.reuseport
+
+
 def test_clients_of_a_server_on_mptcp_speak_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrix, "stack_lacks", lambda stack, interfaces=(): "")
     found = variants(read_experiment(EXPERIMENTS / "mptcp.yaml"))
@@ -101,6 +119,11 @@ def test_clients_of_a_server_on_mptcp_speak_it_too(monkeypatch: pytest.MonkeyPat
         ({"matrix": {"tuning": ["none"]}}, "there is no tuning tier 'none'"),
         ({"matrix": {"workers": [1, 1]}}, "contains a value twice"),
         ({"baseline": "nginx/kernel:rps"}, "the matrix has no rps"),
+        (
+            {"servers": ["astf-peer"], "against": "astf-peer", "server": {"reuseport": False}}
+            | {"baseline": ""},
+            "reuseport: none of the servers has this setting",
+        ),
     ],
 )
 def test_a_matrix_that_cannot_be_is_refused(others: dict[str, Any], told: str) -> None:

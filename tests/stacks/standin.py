@@ -33,7 +33,7 @@ exec env -0
 """
 COUNTERS = (
     *("k_polls", "u_polls", "rx_evs", "tx_evs"),
-    *("ul_accepts", "sock_wakes_rx_os", "no_match_pass_to_kernel_tcp"),
+    *("ul_accepts", "sockcache_hit", "sock_wakes_rx_os", "no_match_pass_to_kernel_tcp"),
 )
 
 

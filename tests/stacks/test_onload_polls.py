@@ -8,7 +8,9 @@ from tests.analysis.trials import END, START, counter, load_trial
 from tests.stacks.conftest import Machine
 
 FIRST = {"k_polls": 10, "u_polls": 2**32 - 1_000, "rx_evs": 7, "tx_evs": 3}
+FIRST |= {"ul_accepts": 5, "sockcache_hit": 0}
 GROWN = {"k_polls": 20, "u_polls": 5_000_000, "rx_evs": 400, "tx_evs": 300}
+GROWN |= {"ul_accepts": 120, "sockcache_hit": 110}
 
 
 def trial_on(machine: Machine, *other_stacks: dict[str, int]) -> Trial:

@@ -1,8 +1,13 @@
 """Onload's profiles as data: what a publication says, and what AF_XDP changes of it."""
 
+from pathlib import Path
+
 import pytest
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.experiment.matrix import variants
+from stackcost.experiment.read_file import read_experiment
+from stackcost.files import EXPERIMENTS
 from stackcost.stacks import check_stack, on_stack, stack_names
 from stackcost.stacks.onload.profile import profile_names, profile_of, settle
 
@@ -10,6 +15,7 @@ from stackcost.stacks.onload.profile import profile_names, profile_of, settle
 def test_every_profile_of_the_publications_is_a_stack() -> None:
     wanted = {"balanced", "performance", "wrk", "wrk2", "nginx-server", "white-paper"}
     wanted |= {"haproxy-balanced", "haproxy-performance", "reverse-proxy-throughput"}
+    wanted |= {"white-paper-caching"}
     assert wanted == set(profile_names())
     assert {"kernel", "mptcp", *(f"onload-{name}" for name in wanted)} == set(stack_names())
     with pytest.raises(StackcostError, match="no stack 'onload-throughput'"):
@@ -65,3 +71,49 @@ def test_a_server_is_called_by_its_stack() -> None:
     assert on_stack("nginx/kernel", "onload-balanced") == "nginx/onload-balanced"
     assert on_stack("haproxy", "onload-balanced") == "haproxy/onload-balanced"
     assert on_stack("nginx/kernel", "kernel") == "nginx/kernel"
+
+
+def test_a_profile_of_ones_own_is_a_stack_by_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "cached.yaml"
+    path.write_text(
+        "title: mine\nsource: mine\nextends: white-paper\nsettings: {EF_SOCKET_CACHE_MAX: 9}\n"
+    )
+    check_stack(str(path))
+    assert on_stack("nginx/kernel", str(path)) == "nginx/onload-cached"
+    own, base = profile_of(str(path)), profile_of("white-paper")
+    assert (own.name, own.settings) == ("cached", base.settings | {"EF_SOCKET_CACHE_MAX": 9})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("none.yaml", None, "there is no profile"),
+        ("balanced.yaml", "{title: a, source: b}", "balanced is a built-in profile"),
+        ("a,b.yaml", "{title: a, source: b}", "stands in the name of a system"),
+        ("own.yaml", "{title: a, sauce: b}", "is no profile of Onload"),
+        ("own.yaml", "[1]", "is no profile of Onload"),
+        ("own.yaml", "{title: a, source: b, extends: own.yaml}", "there is no built-in profile"),
+    ],
+)
+def test_a_file_that_is_no_profile_is_refused(
+    tmp_path: Path, name: str, text: str | None, told: str
+) -> None:
+    if text:
+        (tmp_path / name).write_text(text)
+    with pytest.raises(StackcostError, match=told):
+        check_stack(str(tmp_path / name))
+
+
+def test_the_white_papers_two_features_are_each_on_and_off() -> None:
+    """Its appendix II leaves EF_SOCKET_CACHE_MAX out, so that it is off as printed."""
+    as_printed = settle(profile_of("white-paper"), 4, af_xdp=True)
+    cached = settle(profile_of("white-paper-caching"), 4, af_xdp=True)
+    assert (as_printed.cached_sockets, cached.cached_sockets) == (0, 16_384)
+    names = [
+        each.name for each in variants(read_experiment(EXPERIMENTS / "openonload_features.yaml"))
+    ]
+    assert names == [
+        f"nginx/{stack}:{listeners}"
+        for stack in ("kernel", "onload-white-paper", "onload-white-paper-caching")
+        for listeners in ("reuseport", "one-listener")
+    ]

@@ -29,6 +29,11 @@ class ProgramSettings(BaseModel):
         description="length of each accept queue, which net.core.somaxconn limits; default: the "
         "program's own, which is 511 for nginx",
     )
+    reuseport: bool = Field(
+        default=True,
+        description="nginx/kernel: a listening socket for each worker (SO_REUSEPORT), between "
+        "which connections are divided; false: one socket, from which all workers accept",
+    )
     certificate: Certificate = Field(
         default=RSA, description="key of the server's certificate, for tests over TLS"
     )

@@ -69,7 +69,8 @@ class Server(ABC):
     a device that passes connections of every port to a server at the address that clients ask for,
     as HTTP clients need it for TLS. `takes_rules`: whether it is a device whose list of rules has
     the length `settings.dut.rules`. `takes_tls`: whether it serves, or passes on, connections of an
-    ASTF profile with `settings.tls`.
+    ASTF profile with `settings.tls`. `takes_reuseport`: whether `settings.program.reuseport` has an
+    effect on it.
     """
 
     name: ClassVar[str]
@@ -82,6 +83,7 @@ class Server(ABC):
     passes_every_port: ClassVar[bool] = False
     takes_rules: ClassVar[bool] = False
     takes_tls: ClassVar[bool] = False
+    takes_reuseport: ClassVar[bool] = False
 
     @classmethod
     @abstractmethod

@@ -43,6 +43,11 @@ def cores_part(cores: int) -> str:
     return f"{cores}-cores"
 
 
+def reuseport_part(reuseport: bool) -> str:
+    """The part of a variant's name for listening sockets: one for each worker, or one of all."""
+    return "reuseport" if reuseport else "one-listener"
+
+
 def rules_part(rules: int) -> str:
     """The part of a variant's name for a length of a list of rules."""
     return f"{rules}-rules"

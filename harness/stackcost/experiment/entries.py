@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, ValidationInfo, WithJsonSchema
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.stacks import PROFILE_SUFFIX, check_stack, stack_names
 from stackcost.systems import registry
 from stackcost.tuning import tier_of
 
@@ -21,6 +22,16 @@ def _known_tier(name: str, info: ValidationInfo) -> str:
     name = _absolute(name, ".yaml", info)
     try:
         tier_of(name)
+    except StackcostError as error:
+        raise ValueError(str(error)) from error
+    return name
+
+
+def _known_stack(name: str, info: ValidationInfo) -> str:
+    """A stack's name, or the path of a profile of Onload, relative to the experiment file."""
+    name = _absolute(name, PROFILE_SUFFIX, info)
+    try:
+        check_stack(name)
     except StackcostError as error:
         raise ValueError(str(error)) from error
     return name
@@ -55,6 +66,17 @@ OwnFile = Annotated[
     AfterValidator(_own_file),
     WithJsonSchema({"type": "string", "pattern": f"\\{registry.SUFFIX}$"}),
 ]
+STACK_SCHEMA = {
+    "anyOf": [
+        {"enum": stack_names(), "description": "a built-in stack"},
+        {
+            "type": "string",
+            "pattern": f"\\{PROFILE_SUFFIX}$",
+            "description": "your own profile of Onload: its file, relative to this file",
+        },
+    ]
+}
+StackName = Annotated[str, AfterValidator(_known_stack), WithJsonSchema(STACK_SCHEMA)]
 SERVER_SCHEMA = {
     "anyOf": [
         {"enum": list(registry.SHIPPED), "description": "a built-in server"},

@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from stackcost.clients import program as client_program
 from stackcost.contracts.http import HttpVersion
 from stackcost.contracts.stack import KERNEL
-from stackcost.experiment.entries import Once
-from stackcost.experiment.section import Rate, Seconds, Section, StackName
+from stackcost.experiment.entries import Once, StackName
+from stackcost.experiment.section import Rate, Seconds, Section
 from stackcost.host.timeouts import scaled_timeout
 
 # The clients run for this long after the sustain window: reading the counters at its end takes some

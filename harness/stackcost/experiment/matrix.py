@@ -11,6 +11,7 @@ from stackcost.contracts.system_names import (
     cores_part,
     length_part,
     network_part,
+    reuseport_part,
     rules_part,
     workers_part,
 )
@@ -69,18 +70,32 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
         matrix.tuning
         or matrix.cores
         or matrix.workers
+        or matrix.reuseport
         or matrix.certificate
         or tier_lacks(tier_of(own.tuning), everything)
     )
     tuned = bool(tunable or stacked) and server_class(server).kernel_stack
     numbers: list[int | None] = [*matrix.workers] if tuned else []
     with_tls: list[VariedTls | None] = [*matrix.tls] or [None]
+    listens = tuned and server_class(server).takes_reuseport
     ruled = bool(matrix.rules) and server_class(server).takes_rules
-    for stack, tuning, cores, workers, key, tls, length, rules, network in itertools.product(
+    for (
+        stack,
+        tuning,
+        cores,
+        workers,
+        reuseport,
+        key,
+        tls,
+        length,
+        rules,
+        network,
+    ) in itertools.product(
         (tuned and matrix.stack) or [own.stack if tuned else KERNEL],
         (tuned and matrix.tuning) or [own.tuning],
         (tuned and matrix.cores) or [everything],
         numbers or [own.workers],
+        (listens and matrix.reuseport) or [own.reuseport],
         (tuned and matrix.certificate) or [own.certificate],
         with_tls,
         matrix.response_bytes or [workload.response_bytes],
@@ -91,6 +106,7 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
             tier_of(tuning).name if tuned and matrix.tuning else "",
             cores_part(cores) if tuned and matrix.cores else "",
             workers_part(workers) if workers and numbers else "",
+            reuseport_part(reuseport) if listens and matrix.reuseport else "",
             key if tuned and matrix.certificate else "",
             tls or "",
             length_part(length) if matrix.response_bytes else "",
@@ -115,6 +131,7 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
                         "stack": stack,
                         "tuning": tuning,
                         "workers": workers,
+                        "reuseport": reuseport,
                         "certificate": key,
                     }
                 ),

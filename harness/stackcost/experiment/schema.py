@@ -19,17 +19,18 @@ from stackcost.contracts.system_names import (
     cores_part,
     length_part,
     network_part,
+    reuseport_part,
     rules_part,
     workers_part,
 )
 from stackcost.contracts.tls import TlsSettings, VariedTls
-from stackcost.experiment.entries import Once, OwnFile, ServerName, TierName
+from stackcost.experiment.entries import Once, OwnFile, ServerName, StackName, TierName
 from stackcost.experiment.hosts import MOST, Bed, GeneratorSection, HostName, SshHost
 from stackcost.experiment.http_schema import HttpLoad
 from stackcost.experiment.profile_load import NO_LOAD, NO_MEMORY, LoadSection, MemorySection
-from stackcost.experiment.section import Core, Section, StackName
+from stackcost.experiment.section import Core, Section
 from stackcost.experiment.shares import resolve_auto
-from stackcost.stacks import on_stack
+from stackcost.stacks import is_own_file, on_stack
 from stackcost.systems import registry
 from stackcost.tuning import tier_of
 
@@ -145,6 +146,9 @@ class Matrix(Section):
         default=[],
         description="numbers of workers; overrides server.workers; auto: 1, 2, 4 ... all cores",
     )
+    reuseport: Annotated[list[bool], Once] = Field(
+        default=[], description="with and without it; overrides server.reuseport, of nginx/kernel"
+    )
     certificate: Annotated[list[Certificate], Once] = Field(
         default=[], description="keys of the server's certificate; overrides server.certificate"
     )
@@ -191,6 +195,7 @@ class Matrix(Section):
             *(tier_of(tuning).name for tuning in self.tuning),
             *map(cores_part, self.cores),
             *map(workers_part, self.workers),
+            *map(reuseport_part, self.reuseport),
             *self.certificate,
             *self.tls,
             *map(length_part, self.response_bytes),
@@ -306,6 +311,11 @@ class Experiment(Section):
         return asked.model_copy(update={"certificate": self.server.certificate})
 
     @property
+    def stacks(self) -> list[str]:
+        """The stacks of the server."""
+        return self.matrix.stack or [self.server.stack]
+
+    @property
     def has_network(self) -> bool:
         """Whether the network is another than the bed's link."""
         return self.network != NetworkSettings() or bool(self.matrix.network)
@@ -357,7 +367,9 @@ class Experiment(Section):
         servers = [registry.server_name(server) for server in self.servers]
         if len(set(servers)) < len(servers):
             raise ValueError(f"two servers have the same name: {', '.join(servers)}")
-        stacks = self.matrix.stack or [self.server.stack]
+        stacks = self.stacks
+        if len({on_stack("", stack) for stack in stacks}) < len(stacks):
+            raise ValueError(f"two stacks have the same name: {', '.join(stacks)}")
         there = dict.fromkeys(
             [*servers, *(on_stack(server, stack) for server in servers for stack in stacks)]
         )
@@ -378,6 +390,13 @@ class Experiment(Section):
             unknown = set(filter(None, parts.split(","))) - self.matrix.parts()
             if unknown:
                 raise ValueError(f"{name!r}: the matrix has no {', '.join(sorted(unknown))}")
+        return self
+
+    @model_validator(mode="after")
+    def _reuseport_has_an_effect(self) -> "Experiment":
+        asked = self.matrix.reuseport or not self.server.reuseport
+        if asked and not any(registry.server_class(each).takes_reuseport for each in self.servers):
+            raise ValueError("reuseport: none of the servers has this setting, but nginx/kernel")
         return self
 
     @model_validator(mode="after")
@@ -430,6 +449,7 @@ class Experiment(Section):
                 self.memory.states != ["established"],
             ),
             ("a server of your own file", bool(own)),
+            ("a profile of Onload of your own file", any(map(is_own_file, self.stacks))),
             ("a collector of your own file (collectors)", bool(self.collectors)),
             ("nginx behind a device (dut.server)", self.dut.server == "nginx"),
         ):

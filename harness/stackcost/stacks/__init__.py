@@ -1,10 +1,11 @@
 """What carries the TCP connections of a program: the kernel's stack, or one that takes its place.
 
-An experiment names a stack (`kernel`, `mptcp`, `onload-balanced`); servers and clients are started
-by it.
+An experiment names a stack (`kernel`, `mptcp`, `onload-balanced`), or gives the file of a profile
+of Onload; servers and clients are started by it.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import Placement
@@ -15,6 +16,7 @@ from stackcost.stacks.mptcp import NAME as MPTCP
 from stackcost.stacks.mptcp import Mptcp
 from stackcost.stacks.onload import (
     PREFIX,
+    PROFILE_SUFFIX,
     Installation,
     Onload,
     profile_names,
@@ -28,11 +30,19 @@ def stack_names() -> list[str]:
     return [KERNEL, MPTCP, *(PREFIX + name for name in profile_names())]
 
 
+def is_own_file(name: str) -> bool:
+    """Whether it is the path of a profile of Onload, and no name."""
+    return name.endswith(PROFILE_SUFFIX)
+
+
 def check_stack(name: str) -> None:
-    """StackcostError unless there is a stack of this name."""
-    if name not in stack_names():
+    """StackcostError unless there is a stack of this name, or a profile of Onload in this file."""
+    if is_own_file(name):
+        profile_of(name)
+    elif name not in stack_names():
         raise StackcostError(
-            f"there is no stack {name!r}", f"choose one of {', '.join(stack_names())}"
+            f"there is no stack {name!r}",
+            f"choose one of {', '.join(stack_names())}, or the file of a profile of Onload",
         )
 
 
@@ -68,6 +78,10 @@ def stack_lacks(name: str, interfaces: Sequence[str] = ()) -> str:
 
 
 def on_stack(server: str, stack: str) -> str:
-    """What a server is called on a stack: nginx/kernel is nginx/onload-balanced on that one."""
+    """What a server is called on a stack: nginx/kernel is nginx/onload-balanced on that one.
+
+    On a profile in a file it has the name of the file.
+    """
     base = server.removesuffix(f"/{KERNEL}")
-    return server if stack == KERNEL else f"{base}/{stack}"
+    called = PREFIX + Path(stack).stem if is_own_file(stack) else stack
+    return server if stack == KERNEL else f"{base}/{called}"

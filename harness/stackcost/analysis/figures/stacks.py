@@ -9,7 +9,6 @@ from stackcost.analysis.figures.groups import LoadTrials, Read
 from stackcost.analysis.readings import Readings
 
 METRIC = "onload.counter"
-SHOWN = ("k_polls", "u_polls", "rx_evs", "tx_evs")  # Onload's own names
 SUSTAIN = "sustain"
 EVENTS_OF = "onload.counter {}, summed over its stacks"
 
@@ -50,7 +49,7 @@ def _onload(loads: LoadTrials) -> dict[str, Values]:
     if not any(is_onload(seen) for seen in loads.trials):
         return {}
     why = loads.first_reason(lambda seen: seen.why_unknown(METRIC))
-    return {name: loads.each(partial(_per_second, name), why) for name in SHOWN}
+    return {name: loads.each(partial(_per_second, name), why) for name in ONLOAD.kinds}
 
 
 def _per_second(counter: str, seen: Readings) -> float | None:
@@ -103,6 +102,15 @@ ONLOAD = Figure[LoadTrials](
         "tx_evs": (
             "events of sent packets that these polls found",
             EVENTS_OF.format("tx_evs"),
+        ),
+        "ul_accepts": (
+            "connections that Onload's library accepted",
+            EVENTS_OF.format("ul_accepts"),
+        ),
+        "sockcache_hit": (
+            "accepted connections that got the socket of a closed one (EF_SOCKET_CACHE_MAX), so "
+            "that accepting took no system call; 0 without socket caching",
+            EVENTS_OF.format("sockcache_hit"),
         ),
     },
     compute=_onload,

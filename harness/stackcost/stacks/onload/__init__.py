@@ -3,6 +3,14 @@
 from stackcost.stacks.onload.installation import Installation
 from stackcost.stacks.onload.interface import refused
 from stackcost.stacks.onload.launcher import PREFIX, Onload
-from stackcost.stacks.onload.profile import profile_names, profile_of
+from stackcost.stacks.onload.profile import PROFILE_SUFFIX, profile_names, profile_of
 
-__all__ = ["PREFIX", "Installation", "Onload", "profile_names", "profile_of", "refused"]
+__all__ = [
+    "PREFIX",
+    "PROFILE_SUFFIX",
+    "Installation",
+    "Onload",
+    "profile_names",
+    "profile_of",
+    "refused",
+]

@@ -10,7 +10,7 @@ from stackcost.host.namespace import execute
 from stackcost.stacks.onload.observe import STACKS, STATS, stack_stats, stacks_of
 
 COUNTER = Metric("onload.counter", "1", Kind.COUNTER, "orm_json stats")
-NAMES = ("k_polls", "u_polls", "rx_evs", "tx_evs")
+NAMES = ("k_polls", "u_polls", "rx_evs", "tx_evs", "ul_accepts", "sockcache_hit")
 BITS = 32  # of each counter: a spinning stack goes through all of them within minutes
 
 
@@ -42,6 +42,7 @@ class OnloadCounters(Collector):
             (stack, name): self._gone_on(stack, name, int(stats[stack][name]))
             for stack in sorted(self._stacks & stats.keys())
             for name in NAMES
+            if name in stats[stack]  # a build without socket caching does not count it
         }
         return [
             COUNTER.sample(now, count, stack=stack, counter=name)

@@ -4,6 +4,7 @@ A file of profiles/ is one of them. A value may depend on the program's workers:
 number divided by them, `2880000/workers`.
 """
 
+import re
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -13,9 +14,11 @@ from pydantic import BaseModel, ConfigDict
 from ruamel.yaml import YAML
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.host.yaml_file import read_yaml
 
 HERE = Path(__file__).parent
 FOLDER = HERE / "profiles"
+PROFILE_SUFFIX = ".yaml"
 WORKERS = "workers"
 CLUSTER_SIZE = "EF_CLUSTER_SIZE"
 LEAST_FILES = 1024  # that a program has for its connections: the usual soft limit
@@ -25,8 +28,8 @@ SPARE_FILES = 200  # a program's logs and the like, and Onload's own
 class Profile(BaseModel):
     """One file. `imports`: Onload's own fragments, which set only what is not set before them.
 
-    `extends`: another profile, whose settings hold where this one says nothing; `without`: those of
-    them that do not.
+    `extends`: a built-in profile, whose settings hold where this one says nothing; `without`: those
+    of them that do not.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -158,15 +161,28 @@ def profile_names() -> list[str]:
 
 @cache
 def profile_of(name: str) -> Profile:
-    """The profile, with what it takes from others; StackcostError when there is none."""
-    path = FOLDER / f"{name}.yaml"
+    """The profile of this name, or of a file (its path ends in .yaml), with what it extends.
+
+    StackcostError when there is none, or the file is none.
+    """
+    path = Path(name) if name.endswith(PROFILE_SUFFIX) else FOLDER / f"{name}{PROFILE_SUFFIX}"
     if not path.is_file():
         raise StackcostError(
-            f"there is no profile {name!r} for Onload", f"one of {', '.join(profile_names())}"
+            f"there is no profile {name!r} for Onload",
+            f"one of {', '.join(profile_names())}, or a file",
         )
-    own = Profile.model_validate(dict(YAML(typ="safe").load(path.read_text())) | {"name": name})
+    _check_name(path)
+    try:
+        own = Profile.model_validate(dict(read_yaml(path, "the profile")) | {"name": path.stem})
+    except (ValueError, TypeError) as error:
+        raise StackcostError(f"{path} is no profile of Onload: {error}") from error
     if own.extends is None:
         return own
+    if own.extends not in profile_names():
+        raise StackcostError(
+            f"{path}: extends: there is no built-in profile {own.extends!r}",
+            f"one of {', '.join(profile_names())}",
+        )
     base = profile_of(own.extends)
     inherited = {name: v for name, v in base.settings.items() if name not in own.without}
     return own.model_copy(
@@ -175,6 +191,21 @@ def profile_of(name: str) -> Profile:
             "imports": [*base.imports, *own.imports],
         }
     )
+
+
+def _check_name(path: Path) -> None:
+    """A system has the name of the profile's file, and a published one means what is published."""
+    if path.parent != FOLDER and path.stem in profile_names():
+        raise StackcostError(
+            f"{path}: {path.stem} is a built-in profile, so figures of the two could not be told "
+            "apart",
+            "give the file another name",
+        )
+    if not re.fullmatch(r"[\w.-]+", path.stem):
+        raise StackcostError(
+            f"{path}: a profile's name stands in the name of a system",
+            "use letters, digits, '-', '_' and '.'",
+        )
 
 
 def settle(profile: Profile, workers: int, af_xdp: bool) -> OnloadSettings:
