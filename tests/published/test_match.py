@@ -1,15 +1,22 @@
 """A figure of ours joins a published one only if system, stack, test, axis and TLS agree."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from stackcost.analysis.ceiling.summary import Ceiling, CeilingSummary, Rate
+from stackcost.contracts.sample import Sample
+from stackcost.experiment.read_file import read_experiment
+from stackcost.files import EXPERIMENTS
 from stackcost.published.document import Document, documents
-from stackcost.published.match import NO_FIGURE, PublishedMatch, matches
+from stackcost.published.match import NO_FIGURE, PublishedMatch, comparable, matches
+from stackcost.published.tables import matches_table, not_measured
+from stackcost.report.http import result_tables, series
 from stackcost.report.opened import OpenedCeilings, OpenedCosts, OpenedRuns
 from stackcost.store import Manifest
 from tests.analysis.http_trials import asked, summary
+from tests.analysis.trials import END, START, counter
 
 ANSWERED = 50_000.0  # requests/s
 BITS = 8e9  # per second
@@ -23,18 +30,36 @@ def run_of(
     tls: bool = False,
     shared: bool = False,
     resumed: bool = False,
+    busy: tuple[float, float] = (0.8, 1.0),
+    beside: Sequence[int] = (),
 ) -> OpenedRuns:
-    """A run of one test of HTTP clients on each server; each answers more than the one before."""
+    """A run of one test of HTTP clients on each server; each answers more than the one before.
+
+    `busy`: shares of the clients' and of the server's core.
+    """
     trials = []
     for times, server in enumerate(servers, 1):
         trial = asked("wrk", 50, "made", offered, times * ANSWERED)
         trial.server = server
         settings, counted = trial.load.settings, trial.load.counted
-        settings.measures, settings.body_bytes = measures, [body]
+        settings.measures, settings.body_bytes, settings.beside = measures, [body], list(beside)
         settings.tls, settings.cores_shared, settings.resumed = tls, shared, resumed
         counted.rate, counted.bits_per_second = times * ANSWERED, BITS
+        kept = [each for each in trial.samples if each.metric != "cpu.exact_time"]
+        trial.samples = kept + busy_cores(*busy)
         trials.append(trial)
     return OpenedRuns(costs=[OpenedCosts(manifest(), summary(*trials))])
+
+
+def busy_cores(*shares: float) -> list[Sample]:
+    """Exact time of cores 0 (clients) and 1 (server) that were busy for these shares."""
+    length = END - START
+    found = []
+    for cpu, share in enumerate(shares):
+        for kind, part in (("user", share), ("idle", 1 - share)):
+            labels = {"cpu": str(cpu), "kind": kind}
+            found += counter("cpu.exact_time", part * length, labels)
+    return found
 
 
 def manifest(**workload: Any) -> Manifest:
@@ -100,7 +125,9 @@ def test_clients_on_the_servers_cores_join_nothing() -> None:
 
 def test_a_search_with_an_offered_load_is_no_closed_loop_of_clients() -> None:
     rate = Rate(name="NDR", loss_ratio=0.0, value=9e3, lower=8e3, upper=9e3)
-    ceiling = Ceiling.model_construct(server="nginx/kernel", of="connections", rates=[rate])
+    ceiling = Ceiling.model_construct(
+        server="nginx/kernel", of="connections", rates=[rate], at_least=""
+    )
     found = CeilingSummary.model_construct(run="made", ceilings=[ceiling])
     setup = manifest(workload={"response_bytes": 32000})
     runs = OpenedRuns(ceilings=[OpenedCeilings(setup, found)])
@@ -178,7 +205,9 @@ def test_a_column_that_this_machine_could_not_measure_says_why() -> None:
 
 def test_a_searched_rate_stands_as_payload_beside_a_rate_of_bits() -> None:
     rate = Rate(name="NDR", loss_ratio=0.0, value=9e3, lower=8e3, upper=9e3)
-    ceiling = Ceiling.model_construct(server="astf-peer:1-cores", of="connections", rates=[rate])
+    ceiling = Ceiling.model_construct(
+        server="astf-peer:1-cores", of="connections", rates=[rate], at_least=""
+    )
     found = CeilingSummary.model_construct(run="made", ceilings=[ceiling])
     setup = manifest(workload={"response_bytes": 32000})
     beside = matches(documents()["trex_nginx"], OpenedRuns(ceilings=[OpenedCeilings(setup, found)]))
@@ -200,12 +229,12 @@ def test_a_tier_that_could_not_be_measured_hides_no_other_tier() -> None:
     assert "it needs a device" not in reasons("nginx_dlb", runs)["Example log"]
 
 
-def test_cores_for_a_line_are_of_new_connections_by_their_bandwidth() -> None:
+def test_cores_for_a_link_are_of_new_connections_by_the_papers_own_full_link() -> None:
     runs = run_of("nginx/kernel:2-cores", measures="connections", body=10000)
     found = matches(documents()["nginx_white_paper"], runs)
     (ours,) = (each for each in found if each.value is not None)
     assert (ours.column, ours.published) == ("cores for 10 Gb/s, kernel", 6)
-    assert ours.value == pytest.approx(2 * 10e9 / BITS)
+    assert ours.value == pytest.approx(2 * 111_600 / ANSWERED), "and not by bits of a line"
 
 
 @pytest.mark.parametrize("cores", [2, 4, 12])
@@ -231,3 +260,121 @@ def test_a_figure_over_tls_joins_only_with_the_same_certificate_and_full_handsha
         "nginx/kernel:rsa-2048,1-workers", measures="requests", body=0, tls=True, resumed=True
     )
     assert "resumed handshakes instead of full ones" in reasons("nginx_tested", runs)[table]
+
+
+def searched(at_least: str = "", **workload: Any) -> OpenedRuns:
+    """A search of the peer on one core; 32,000 bytes."""
+    rate = Rate(name="NDR", loss_ratio=0.0, value=9e3, lower=8e3, upper=9e3)
+    ceiling = Ceiling.model_construct(
+        server="astf-peer:1-cores", of="connections", rates=[rate], at_least=at_least
+    )
+    found = CeilingSummary.model_construct(run="made", ceilings=[ceiling])
+    setup = manifest(workload={"response_bytes": 32000} | workload)
+    return OpenedRuns(ceilings=[OpenedCeilings(setup, found)])
+
+
+def told(document: str, column: str, runs: OpenedRuns) -> tuple[PublishedMatch, str, str]:
+    """A column's figure of ours, and its cells: measured here, and the ratio."""
+    whole = documents()[document]
+    found = next(e for e in matches(whole, runs) if e.column == column and e.value is not None)
+    (row,) = matches_table(whole, [found]).rows
+    return found, row[3], row[4]
+
+
+@pytest.mark.parametrize("tcp", ["today", "published"])
+def test_other_settings_of_tcp_have_no_ratio_and_the_cell_says_so(tcp: str) -> None:
+    found, cell, ratio = told("trex_nginx", "Total-CPS, Kcps", searched(tcp=tcp))
+    assert (found.published, found.value) == (90.87, 9)
+    if tcp == "published":
+        assert found.ratio == pytest.approx(9 / 90.87) and ratio == "0.099" and ";" not in cell
+    else:
+        assert found.ratio is None and ratio == ""
+        assert "TCP with initial window 10, without Nagle instead of initial window 2" in cell
+
+
+def test_a_link_with_loss_and_one_listening_socket_are_marked_as_well() -> None:
+    lossy = searched(tcp="published")
+    lossy.costs.clear()
+    lossy.ceilings[0].manifest.experiment["network"] = {"loss": 0.01}
+    found, cell, _ = told("trex_nginx", "Total-CPS, Kcps", lossy)
+    assert found.ratio is None and "over a link with 0.01-loss" in cell
+    runs = run_of("nginx/kernel:one-listener,4-workers", measures="requests", body=0)
+    found, cell, _ = told("nginx_cookbook", "Kernel", runs)
+    assert found.ratio is None and "one listening socket of all workers" in cell
+
+
+def test_an_astf_run_over_tls_is_not_the_published_one() -> None:
+    runs = searched(tcp="published")
+    runs.ceilings[0].manifest.experiment["load"] = {"tls": {"version": "1.3"}}
+    assert joined("trex_nginx", runs) == {}
+    assert "over TLS" in reasons("trex_nginx", runs)["Global statistics"]
+
+
+@pytest.mark.parametrize(
+    ("busy", "limit"),
+    [
+        ((1.0, 0.6), "the clients were the limit"),
+        ((0.2, 0.1), "the connections waited for something else"),
+        ((0.9, 1.0), ""),
+    ],
+)
+def test_what_the_server_did_not_set_has_no_ratio(busy: tuple[float, float], limit: str) -> None:
+    names = "nginx/kernel:1-workers", "nginx/onload-balanced:1-workers"
+    runs = run_of(*names, measures="throughput", body=1_000_000, busy=busy)
+    found, cell, ratio = told("nginx_cookbook", "Kernel", runs)
+    assert found.published == 22.68 and (found.ratio is None) == bool(limit)
+    assert limit in cell and bool(ratio) == (not limit)
+    of = runs.costs[0].summary  # the terminal has this table
+    (table,) = result_tables(series(of), of)
+    assert ("*: the server did not set this rate" in table.title) == bool(limit)
+    assert all(cell.endswith(" *") == bool(limit) for cell in table.rows[0][3:5])
+
+
+def test_a_ceiling_that_may_be_higher_has_no_ratio() -> None:
+    runs = searched(at_least="the generator was full", tcp="published")
+    found, cell, _ = told("trex_nginx", "Total-CPS, Kcps", runs)
+    assert found.ratio is None and cell.endswith("; the generator was full")
+
+
+def test_a_page_has_the_documents_that_its_runs_can_be_compared_with() -> None:
+    every = documents()
+    names = {each.title: name for name, each in every.items()}
+
+    def shown(runs: OpenedRuns) -> set[str]:
+        return {names[each.title] for each in comparable(list(every.values()), runs)}
+
+    runs = run_of("nginx/kernel:1-workers", measures="requests", body=10_000)
+    assert shown(runs) == {"nginx_cookbook", "nginx_tested"}
+    assert shown(run_of("haproxy/kernel", measures="connections", body=0)) == {"haproxy_cookbook"}
+    assert shown(searched()) == {"trex_nginx"}
+    assert shown(run_of("nginx-cache/kernel", measures="requests", body=9)) == {"nginx_dlb"}
+    assert shown(OpenedRuns()) == set()
+
+
+def test_the_caches_log_is_of_one_of_three_clients_at_once() -> None:
+    runs = run_of("nginx-cache/kernel:aio-off", measures="requests", body=1_048_576)
+    found, cell, _ = told("nginx_dlb", "latency", runs)
+    assert found.ratio is None
+    assert "beside no other clients instead of clients of 100,000 and 10,000 bytes" in cell
+    runs = run_of(
+        "nginx-cache/kernel:aio-off", measures="requests", body=1_048_576, beside=[100_000, 10_000]
+    )
+    found, cell, ratio = told("nginx_dlb", "latency", runs)
+    assert found.ratio and ratio and ";" not in cell
+
+
+def test_the_experiments_that_a_page_names_measure_what_it_misses() -> None:
+    """A page shall not advise a run that has no test of the length it asks for."""
+    plan = read_experiment(EXPERIMENTS / "cdn_cache.yaml", quick=True).http
+    assert plan
+    (log,) = (each for each in documents()["nginx_dlb"].tables if each.name == "Example log")
+    assert [each.name for each in plan.tests if tuple(each.body_bytes) == log.lengths] == ["large"]
+    assert tuple(plan.test("large").beside) == log.beside
+
+
+@pytest.mark.parametrize("name", documents())
+def test_no_claim_is_told_as_a_failure_and_no_condition_is_empty(name: str) -> None:
+    document = documents()[name]
+    assert document.conditions
+    assert not_measured(matches(document, OpenedRuns())) == []
+    assert not any(each.here.startswith("not measured") for each in document.tables)

@@ -235,7 +235,7 @@ def _failed_requests(seen: Readings) -> list[str]:
     if load.failed:
         found.append(f"{load.failed:,} requests failed")
     if load.http_settings and load.answered is not None:
-        asked = load.http_settings.connections * load.http_settings.processes
+        asked = load.http_settings.all_connections
         if asked - load.answered > thresholds.LOST_LIMIT * asked:
             words = f"{asked - load.answered:,} of {asked:,} connections were not answered once"
             found.append(words)
@@ -309,17 +309,27 @@ def _what_set_the_rate(seen: Readings, server_cpus: Collection[int]) -> list[str
     clients, server = busy_share(seen, load_cpus(seen, server_cpus)), busy_share(seen, server_cpus)
     if clients is None or server is None:
         return []
+    told = limit_beside_server(clients, server, bool(seen.trial.offered_cps))
+    return [told] if told else []
+
+
+def limit_beside_server(clients: float, server: float, offered: bool) -> str:
+    """What else than the server set the rate of HTTP clients, in words; empty if nothing did.
+
+    `clients`, `server`: the busy shares (0 to 1) of their cores. `offered`: whether the clients had
+    a rate to send at.
+    """
     if clients > FULL and server < NOT_FULL:
-        return [
+        return (
             f"the clients' cores were full ({clients:.0%}) and the server's were not "
             f"({server:.0%}): the clients were the limit"
-        ]
-    if not seen.trial.offered_cps and max(clients, server) < thresholds.CLOSED_LOOP_BUSY_LIMIT:
-        return [
+        )
+    if not offered and max(clients, server) < thresholds.CLOSED_LOOP_BUSY_LIMIT:
+        return (
             f"neither the clients' cores ({clients:.0%} busy) nor the server's ({server:.0%}) set "
             "the rate: the connections waited for something else, such as delayed acknowledgments"
-        ]
-    return []
+        )
+    return ""
 
 
 FAILURES: dict[Failure, Callable[[Readings], list[str]]] = {

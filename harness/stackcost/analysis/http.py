@@ -31,9 +31,9 @@ def _served_as_asked(trial: Trial) -> Check | None:
         "requests counted by the server = those counted by the clients (+ those cut off at the end)"
     )
     served = trial.traffic.server_requests
-    least = counts.requests
-    under_way = settings.processes * settings.connections * settings.streams
-    most = least + sum(counts.failed.values()) + under_way
+    beside = trial.traffic.counted_beside
+    least = counts.requests + (beside.requests if beside else 0)
+    most = least + trial.traffic.failed + settings.all_connections * settings.streams
     wanted = f"{least} to {most}"
     if served is None:
         return Check(
@@ -94,7 +94,7 @@ def client_cost(
 def concurrency(trial: Trial) -> float | None:
     """Connections of all clients at once."""
     settings = trial.traffic.http_settings
-    return float(settings.processes * settings.connections) if settings else None
+    return float(settings.all_connections) if settings else None
 
 
 def p99_us(trial: Trial) -> float | None:

@@ -21,7 +21,8 @@ class HttpSettings(StoredData):
     asks in turn. `kept`: whether connections stay open from one request to the next. `measures`:
     which figure is the answer. `cores_shared`: clients ran on cores of the server's. `version`: of
     HTTP. `streams`: requests that a connection of HTTP/2 or HTTP/3 has under way at once.
-    `resumed`: whether a new connection continues a TLS session of an earlier one.
+    `resumed`: whether a new connection continues a TLS session of an earlier one. `beside`: body
+    lengths of other clients that run meanwhile, as many of each; of them is no rate and no time.
     """
 
     program: str
@@ -35,6 +36,12 @@ class HttpSettings(StoredData):
     version: HttpVersion = "1.1"
     streams: int = 1
     resumed: bool = False
+    beside: list[int] = field(default_factory=list)
+
+    @property
+    def all_connections(self) -> int:
+        """Of all clients at once, those beside included."""
+        return self.processes * self.connections * (1 + len(self.beside))
 
 
 @dataclass

@@ -57,6 +57,11 @@ class HttpTest(Section):
         description="length of the response body; with several, each connection requests them "
         "in turn",
     )
+    beside: list[Length] = Field(
+        default=[],
+        description="body lengths of other clients that run meanwhile, as many processes of each "
+        "as of this test; the server answers them too, and rates and times are without them",
+    )
     tls: bool = Field(
         default=False, description="use HTTPS, with a full handshake for each connection"
     )
@@ -143,6 +148,8 @@ class HttpLoad(Section):
                 raise ValueError(
                     f"{test.name}: only new connections of wrk over TLS resume a session"
                 )
+            if test.beside and test.rates:
+                raise ValueError(f"{test.name}: clients beside those at a rate have no rate")
             if len(test.body_bytes) > 1 and self.program_of(test) == "ab":
                 raise ValueError(f"{test.name}: ab can request one body length only")
         return self
@@ -160,7 +167,14 @@ class HttpLoad(Section):
         """The highest number of connections of all client processes together."""
         if self.concurrency:
             return self.concurrency.most
-        return self.processes * max(self.connections_of(test) for test in self.tests)
+        return self.processes * max(
+            self.connections_of(test) * (1 + len(test.beside)) for test in self.tests
+        )
+
+    @property
+    def most_processes(self) -> int:
+        """The highest number of client processes at once."""
+        return self.processes * max(1 + len(test.beside) for test in self.tests)
 
     def clients_run_s(self, sustain_s: float) -> int:
         """How long clients run around a sustain window: programs take whole seconds only.
@@ -176,7 +190,9 @@ class HttpLoad(Section):
     @property
     def files(self) -> dict[str, int]:
         """Length of each file that the tests request, by its path below the server's root."""
-        lengths = sorted({length for test in self.tests for length in test.body_bytes})
+        lengths = sorted(
+            {length for test in self.tests for length in (*test.body_bytes, *test.beside)}
+        )
         return {path_of(length): length for length in lengths}
 
     @property

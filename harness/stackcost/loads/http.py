@@ -2,6 +2,7 @@
 
 import re
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -140,6 +141,7 @@ def run_http_trial(
         version=test.version,
         streams=test.streams,
         resumed=test.resumed,
+        beside=test.beside,
     )
     folder = Path(session.folder, f"trial-{trial.number}")
     used = program(http.program_of(test))
@@ -152,8 +154,10 @@ def run_http_trial(
             load.processes = clients.process_ids
             _sustain(session, trial, load, clients, sustain_s)
             told = _results(clients, load)
-            load.counted = counts_of(told, used.latency, clients.cpu_seconds())
-            load.latency = {"": latency_of(told)}
+            own, beside = told[: http.processes], told[http.processes :]
+            load.counted = counts_of(own, used.latency, clients.cpu_seconds())
+            load.counted_beside = counts_of(beside, used.latency, {}) if beside else None
+            load.latency = {"": latency_of(own)}
         now = session.serving.requests_served()
         load.server_requests = None if now is None or served is None else now - served
 
@@ -179,7 +183,7 @@ def load_requests(
     connections: int,
     sustain_s: float,
 ) -> list[LoadRequest]:
-    """What each client process does; a rate is shared out evenly."""
+    """What each client process does, those beside the test last; a rate is shared out evenly."""
     http, address = session.http, session.experiment.workload.server
     request = LoadRequest(
         url=f"{'https' if test.tls else 'http'}://{address}:{_port(session, test)}",
@@ -192,7 +196,8 @@ def load_requests(
         version=test.version,
         streams=test.streams,
     )
-    return [request] * http.processes
+    others = [replace(request, paths=(path_of(length),)) for length in test.beside]
+    return [each for each in (request, *others) for _ in range(http.processes)]
 
 
 def _port(session: HttpSession, test: HttpTest) -> int:

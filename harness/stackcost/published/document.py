@@ -6,6 +6,7 @@ the first of those: percent over the column `gains_over`.
 """
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Literal, Self
 
@@ -36,6 +37,9 @@ Shape = Literal[
     "memory factor",
 ]
 Load = Literal["HTTP clients", "ASTF profile"]
+# Fields of `Measurement` in which a figure of ours may differ from the published one beside it. Its
+# cell then says so and has no ratio.
+MARKED = ("tcp", "network", "reuseport", "beside")
 
 
 class _Part(BaseModel):
@@ -43,13 +47,17 @@ class _Part(BaseModel):
 
 
 class Measurement(_Part):
-    """What a figure is of. A figure of ours joins a published one only if all of this is equal.
+    """What a figure is of. A figure of ours joins a published one only if all of this is equal, but
+    for the fields in `MARKED`.
 
     `system`: a system's name here, such as "nginx/kernel". `load`: what loads it. `axis`: what the
     figure's x counts, such as "worker processes"; empty for a figure without one.
     `response_bytes`: of each length that was requested, without headers if HTTP clients request it,
     with headers if an ASTF profile does. `tls`: whether over TLS; then with a full handshake by a
-    key of the kind `certificate`, unless it is `resumed`. `version`: of HTTP.
+    key of the kind `certificate`, unless it is `resumed`. `version`: of HTTP. `tcp`: the settings
+    of an ASTF profile's TCP (`workload.tcp`). `network`: loss, delay and the like of the link, in
+    words. `reuseport`: whether each worker of nginx has a listening socket. `beside`: lengths that
+    other HTTP clients request meanwhile.
     """
 
     system: str
@@ -61,6 +69,15 @@ class Measurement(_Part):
     certificate: Certificate = RSA
     resumed: bool = False
     version: HttpVersion = "1.1"
+    tcp: str = ""
+    network: str = ""
+    reuseport: bool = True
+    beside: tuple[int, ...] = ()
+
+    def joins(self, own: "Measurement") -> bool:
+        """Whether a figure of ours may stand beside a published one of this."""
+        fields = type(self).model_fields.keys() - set(MARKED)
+        return all(getattr(self, name) == getattr(own, name) for name in fields)
 
 
 class PublishedFigure(_Part):
@@ -96,7 +113,8 @@ class PublishedTable(_Part):
     `shapes`: of columns that have another one than `shape`.
     `unit_size`: one of `unit` in the unit that a figure of ours has (connections/s, requests/s,
     Gb/s of 10^9 bits, us). `figures`: rows of such a table that are figures, by their first cell.
-    `tls`: None where the print says both; then figures of ours with and without TLS join.
+    `beside`: as of `Measurement`. `tls`: None where the print says both; then figures of ours with
+    and without TLS join.
     `notes`: where the print contradicts itself, and what was made of it.
     `here`: where this suite has what cannot be joined, and why it cannot.
     """
@@ -114,6 +132,7 @@ class PublishedTable(_Part):
     shape: Shape | None = None
     shapes: dict[str, Shape] = {}
     response_bytes: int | tuple[int, ...] = 0
+    beside: tuple[int, ...] = ()
     tls: bool | None = False
     better: Literal["higher", "lower"] | None = None
     gains_over: str | None = None
@@ -168,7 +187,7 @@ class Document(BaseModel):
 
     title: str
     source: str
-    conditions: str = ""
+    conditions: str = Field(min_length=1)
     measured_by: str
     systems: dict[str, str] = {}
     tables: list[PublishedTable]
@@ -191,6 +210,7 @@ class Document(BaseModel):
                         axis=table.x,
                         response_bytes=table.lengths,
                         tls=tls,
+                        beside=table.beside,
                     )
                     for x, value in table.points(column):
                         yield _figure(of, table, column, x, value, table.unit, table.unit_size)
@@ -217,6 +237,7 @@ def _figure(
     )
 
 
+@cache
 def read_document(path: Path) -> Document:
     """A file of published/. ValidationError names what is wrong in it."""
     return Document.model_validate(YAML(typ="safe").load(path.read_text()))

@@ -21,6 +21,11 @@ from stackcost.report.opened import OpenedRuns
 from stackcost.report.words import number
 
 NOT_MEASURED = "not measured"
+TCP = {
+    "today": "initial window 10, without Nagle",
+    "published": "initial window 2, with Nagle",
+    "": "settings that are not known",
+}
 NO_FIGURE = "not a measurement: it describes the test bed or repeats other tables"
 
 
@@ -30,7 +35,7 @@ class PublishedMatch(BaseModel):
     `low`, `high`: the bounds of the search, or the range of a test's rounds. `x`: on `axis`, which
     is the table's. `ratio`: ours : published. `published_gain`, `gain`: each divided by its own
     figure at the lowest x of the column that has both; None for that one. `reason`: why one of the
-    two is None.
+    two is None, or why both are there without a ratio.
     Without a figure of ours `column` may name several columns.
     """
 
@@ -65,6 +70,23 @@ def matches(document: Document, runs: OpenedRuns) -> list[PublishedMatch]:
         if not printed or table.here:
             found.append(PublishedMatch(table=table.name, reason=table.here or NO_FIGURE))
     return found
+
+
+def comparable(every: Sequence[Document], runs: OpenedRuns) -> list[Document]:
+    """The documents with a figure beside which one of ours stands.
+
+    If there is none, those with a figure of a system and a kind that these runs measured: their
+    tables then say what differs.
+    """
+    ours = list(measured(runs))
+    printed = [(each, list(_all_figures(each))) for each in every]
+    joined = [each for each, own in printed if any(f.of.joins(o.of) for f in own for o in ours)]
+    return joined or [each for each, own in printed if any(_alike(f, o) for f in own for o in ours)]
+
+
+def _all_figures(document: Document) -> Iterator[PublishedFigure]:
+    for table in document.tables:
+        yield from document.figures(table)
 
 
 def _not_measured(runs: OpenedRuns) -> dict[str, str]:
@@ -110,7 +132,7 @@ def _joined(
     return [
         match
         for (_, of), figures in columns.items()
-        for match in _column([own for own in ours if own.of == of], figures)
+        for match in _column([own for own in ours if of.joins(own.of)], figures)
     ]
 
 
@@ -126,14 +148,16 @@ def _column(
         nearest = min(printed, key=lambda row: abs((row.x or 0.0) - (own.x or 0.0)))
         found = _pair(own, nearest, by_x.get(own.x))
         base = first.get((own.run, own.series))
-        if found.published and base and base.published and base.value and found.value:
-            found = found.model_copy(
-                update={
-                    "published_gain": found.published / base.published,
-                    "gain": found.value / base.value,
-                }
-            )
-        elif found.published:
+        if not found.ratio or not found.published or not found.value:
+            yield found
+            continue
+        if base and base.published and base.value:
+            gains = {
+                "published_gain": found.published / base.published,
+                "gain": found.value / base.value,
+            }
+            found = found.model_copy(update=gains)
+        else:
             first[own.run, own.series] = found
         yield found
 
@@ -157,6 +181,8 @@ def _pair(
             f"no row for {places(own.x, own.of.axis)}; {any_row.value:,g} for "
             f"{places(any_row.x, own.of.axis)}"
         )
+    if row:
+        reason = "; ".join([*_marked(row, own), *([own.limit] if own.limit else [])])
     return PublishedMatch(
         table=any_row.table,
         column=any_row.column,
@@ -168,7 +194,7 @@ def _pair(
         value=own.value / size,
         low=own.low / size,
         high=own.high / size,
-        ratio=own.value / size / row.value if row else None,
+        ratio=own.value / size / row.value if row and not reason else None,
         reason=reason,
     )
 
@@ -207,11 +233,32 @@ def _differences(figure: PublishedFigure, own: MeasuredFigure) -> list[str]:
         found.append("resumed handshakes instead of full ones")
     if there.version != here.version:
         found.append(f"HTTP/{here.version} instead of HTTP/{there.version}")
+    found += _marked(figure, own)
     if there.axis != here.axis:
         found.append(f"by {here.axis} instead of by {there.axis or 'an unknown number of cores'}")
     elif figure.x != own.x:
         found.append(f"{here.axis}: {own.x:,g} instead of {figure.x:,g}")
     return found
+
+
+def _marked(figure: PublishedFigure, own: MeasuredFigure) -> list[str]:
+    """What differs in `MARKED`."""
+    there, here = figure.of, own.of
+    found = []
+    if there.tcp != here.tcp:
+        found.append(f"TCP with {TCP[here.tcp]} instead of {TCP[there.tcp]}")
+    if there.network != here.network:
+        found.append(f"over a link with {here.network}")
+    if there.reuseport != here.reuseport:
+        found.append("one listening socket of all workers instead of one for each")
+    if there.beside != here.beside:
+        found.append(f"beside {_others(here)} instead of {_others(there)}")
+    return found
+
+
+def _others(of: Measurement) -> str:
+    lengths = " and ".join(f"{length:,}" for length in of.beside)
+    return f"clients of {lengths} bytes" if lengths else "no other clients"
 
 
 def _load(of: Measurement) -> str:

@@ -1,6 +1,7 @@
 """Figures of stored runs that a published figure may stand beside, each with what it is of."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -10,9 +11,19 @@ from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import ClientSettings, Factor, Level, ServerResult
 from stackcost.contracts.http import P256, RSA, Certificate
 from stackcost.contracts.latency import PERCENTILES
-from stackcost.contracts.system_names import axis_of, length_of
+from stackcost.contracts.network import NetworkSettings
+from stackcost.contracts.system_names import (
+    NETWORK,
+    axis_of,
+    length_of,
+    network_of,
+    network_part,
+    reuseport_part,
+    tls_of,
+)
+from stackcost.contracts.tls import VariedTls
 from stackcost.published.document import Load, Measurement, Shape
-from stackcost.report.http import Curve, series
+from stackcost.report.http import Curve, limit_of, series
 from stackcost.report.http.figures import SHARED
 from stackcost.report.opened import (
     OpenedCeilings,
@@ -25,8 +36,14 @@ from stackcost.store import Manifest
 
 WORKERS, CORES, OFFERED = "worker processes", "cores", "requests/s"
 LINE, PERCENTILE = "Gb/s of a line", "percentile"
-COMPUTED = (LINE, PERCENTILE)  # axes on which ours has a figure at any x that a table asks for
-LINES_GBPS = (5, 10, 40, 100)  # of which publications say what they take
+FULL_LINK = "connections/s of a full link"
+COMPUTED = (
+    LINE,
+    FULL_LINK,
+    PERCENTILE,
+)  # axes on which ours has a figure at any x that a table asks for
+LINES_GBPS = (5, 100)  # of which publications say what they take
+FULL_LINKS = (111_600, 446_400)  # of 10 Gb/s by the white paper's own highest rate, and of 40 Gb/s
 SEARCHED: dict[str, Shape] = {"connections": "connections", "requests": "requests"}
 WHOLE: Shape = "distribution"
 PARTS: dict[str, Shape] = {
@@ -35,13 +52,15 @@ PARTS: dict[str, Shape] = {
 }
 KEYS: tuple[Certificate, ...] = (RSA, P256)
 ASTF: Load = "ASTF profile"
+PLAIN: VariedTls = "plain"
 OPEN = "open"  # flows, by `at_line_rate`
 
 
 class MeasuredFigure(BaseModel):
     """One figure of ours, in the unit of its shape. `what`: system and test, in words.
 
-    `series`: the same for figures that differ only in x, so that they may be divided.
+    `series`: the same for figures that differ only in x, so that they may be divided. `limit`: what
+    else than the system set it, in words, so that it has no ratio.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -54,6 +73,7 @@ class MeasuredFigure(BaseModel):
     value: float
     low: float
     high: float
+    limit: str = ""
 
 
 def measured(runs: OpenedRuns) -> Iterator[MeasuredFigure]:
@@ -79,16 +99,17 @@ def _tested(run: OpenedCosts) -> Iterator[MeasuredFigure]:
             for count, level in points.items():
                 if level.http is None or one.x.endswith(SHARED):
                     continue
-                what, certificate = f"{name}, {one.name}", _certificate(run, name)
+                what = f"{name}, {one.name}"
                 for axis, x in _places(run, one, count):
-                    of = _requested(name, one.what, axis, level.http, certificate)
+                    of = _requested(run, name, one.what, axis, level.http)
                     value, test = one.value(level), f"{name}, {one.test}"
-                    yield from _known(of, x, what, run.summary.run, value, test)
+                    limit = "" if one.what == "latency" else limit_of(level)
+                    yield from _known(of, x, what, run.summary.run, value, test, limit)
                 if not one.offered:
                     yield from _distribution(run, name, level, what)
                 if one.what == "throughput":
                     cores = dict(_places(run, one, count))[CORES]
-                    yield from _cores_for_lines(run, name, level, what, cores)
+                    yield from _cores_for_links(run, name, level, what, cores)
 
 
 def _distribution(run: OpenedCosts, name: str, level: Level, what: str) -> Iterator[MeasuredFigure]:
@@ -99,23 +120,27 @@ def _distribution(run: OpenedCosts, name: str, level: Level, what: str) -> Itera
         return
     whole = "completion" if "completion" in kinds else next(iter(kinds))
     for kind, shape in {whole: WHOLE, **PARTS}.items():
-        of = _requested(name, shape, PERCENTILE, http, _certificate(run, name))
+        of = _requested(run, name, shape, PERCENTILE, http)
         for each, value in kinds.get(kind, {}).items():
             yield from _known(of, PERCENTILES[each], what, run.summary.run, value)
 
 
-def _cores_for_lines(
+def _cores_for_links(
     run: OpenedCosts, name: str, level: Level, what: str, cores: float
 ) -> Iterator[MeasuredFigure]:
-    """The cores for a line if each carried as much as one of these."""
+    """The cores for a full link's connections if each made as many as one of these.
+
+    By connections, because ours are counted in bytes of HTTP and a link's rate has all headers.
+    """
     http = level.http
     if http is None or http.measures != "connections":
         return
-    of = _requested(name, "cores", LINE, http, _certificate(run, name))
-    for line in LINES_GBPS:
-        each = [cores * line * 1e9 / bits for bits in level["http.bandwidth"].values if bits]
-        value = spread(each, "cores", rounds=level["http.bandwidth"].rounds[: len(each)])
-        yield from _known(of, line, f"{what}, times its cores", run.summary.run, value)
+    of = _requested(run, name, "cores", FULL_LINK, http)
+    for rate in FULL_LINKS:
+        each = [cores * rate / own for own in level["http.rate"].values if own]
+        value = spread(each, "cores", rounds=level["http.rate"].rounds[: len(each)])
+        words = f"{what}, times its cores"
+        yield from _known(of, rate, words, run.summary.run, value, limit=limit_of(level))
 
 
 def _certificate(run: OpenedCosts, name: str) -> Certificate:
@@ -126,18 +151,46 @@ def _certificate(run: OpenedCosts, name: str) -> Certificate:
 
 
 def _requested(
-    name: str, shape: Shape, axis: str, http: ClientSettings, certificate: Certificate
+    run: OpenedCosts, name: str, shape: Shape, axis: str, http: ClientSettings
 ) -> Measurement:
     return Measurement(
         system=_system(name),
         shape=shape,
         axis=axis,
         response_bytes=tuple(http.body_bytes),
+        beside=tuple(http.beside),
         tls=http.tls,
-        certificate=certificate if http.tls else RSA,
+        certificate=_certificate(run, name) if http.tls else RSA,
         resumed=http.resumed,
         version=http.version,
+        reuseport=_has_reuseport(run.manifest, name),
     )
+
+
+def _has_reuseport(manifest: Manifest, name: str) -> bool:
+    """By the system's name if it varies, else by the plan."""
+    if reuseport_part(False) in name.partition(":")[2].split(","):
+        return False
+    return bool(server_section(manifest).get("reuseport", True))
+
+
+def _of_profile(manifest: Manifest, name: str) -> dict[str, Any]:
+    """The settings of an ASTF profile's connections, and of the link that they pass."""
+    plan = manifest.experiment
+    link = plan.get("network", {}) | network_of(name)
+    usual = NetworkSettings().model_dump()
+    parts = [
+        network_part(key, link[key]) for key in NETWORK if link.get(key, usual[key]) != usual[key]
+    ]
+    varied = tls_of(name)
+    tls = varied != PLAIN if varied else bool(plan.get("load", {}).get("tls"))
+    return {
+        "reuseport": _has_reuseport(manifest, name),
+        "load": ASTF,
+        "tls": tls,
+        "tcp": plan.get("workload", {}).get("tcp", ""),
+        "network": ", ".join(parts),
+    }
 
 
 def _places(run: OpenedCosts, one: Curve, count: int) -> Iterator[tuple[str, float]]:
@@ -153,7 +206,8 @@ def _places(run: OpenedCosts, one: Curve, count: int) -> Iterator[tuple[str, flo
 def _memory(run: OpenedCosts, server: ServerResult) -> Iterator[MeasuredFigure]:
     """Bytes per open flow."""
     if server.memory:
-        of = Measurement(system=_system(server.name), shape="memory", load=ASTF)
+        settings = _of_profile(run.manifest, server.name)
+        of = Measurement(system=_system(server.name), shape="memory", **settings)
         what = f"{server.name}, slope over open flows"
         yield from _known(of, None, what, run.summary.run, server.memory["memory.total"])
 
@@ -165,9 +219,9 @@ def _at_lines(run: OpenedCosts, server: ServerResult) -> Iterator[MeasuredFigure
     of = Measurement(
         system=_system(server.name),
         shape="cores",
-        load=ASTF,
         axis=LINE,
         response_bytes=(server.response_bytes,),
+        **_of_profile(run.manifest, server.name),
     )
     core = cores_at_line_rate(server)
     of_a_core: dict[Shape, Spread] = {
@@ -198,7 +252,7 @@ def _factor(run: OpenedCosts, factor: Factor) -> Iterator[MeasuredFigure]:
     of = Measurement(
         system=f"{_system(factor.baseline)} : {_system(factor.against)}",
         shape=shapes[factor.name],
-        load=ASTF,
+        **_of_profile(run.manifest, factor.baseline),
     )
     what = f"{factor.baseline} : {factor.against}, {factor.at}"
     yield from _known(of, None, what, run.summary.run, factor.ratio)
@@ -216,7 +270,11 @@ def _searched(run: OpenedCeilings, ceiling: Ceiling) -> Iterator[MeasuredFigure]
         name, count, axis = axis_of(ceiling.server)
         length = length_of(name) or run.response_bytes
         of = Measurement(
-            system=_system(name), shape=shape, load=ASTF, axis=CORES, response_bytes=(length,)
+            system=_system(name),
+            shape=shape,
+            axis=CORES,
+            response_bytes=(length,),
+            **_of_profile(run.manifest, name),
         )
         searched = MeasuredFigure(
             of=of,
@@ -227,6 +285,7 @@ def _searched(run: OpenedCeilings, ceiling: Ceiling) -> Iterator[MeasuredFigure]
             value=rate.value,
             low=low,
             high=high,
+            limit=ceiling.at_least,
         )
         yield searched
         if shape == "connections":
@@ -243,7 +302,13 @@ def _searched(run: OpenedCeilings, ceiling: Ceiling) -> Iterator[MeasuredFigure]
 
 
 def _known(
-    of: Measurement, x: float | None, what: str, run: str, value: Spread, series: str = ""
+    of: Measurement,
+    x: float | None,
+    what: str,
+    run: str,
+    value: Spread,
+    series: str = "",
+    limit: str = "",
 ) -> Iterator[MeasuredFigure]:
     """`series`: `what` by default."""
     low, middle, high = value.minimum, value.median, value.maximum
@@ -257,6 +322,7 @@ def _known(
             value=middle,
             low=low,
             high=high,
+            limit=limit,
         )
 
 

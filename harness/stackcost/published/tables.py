@@ -77,7 +77,7 @@ def matches_table(document: Document, found: Sequence[PublishedMatch]) -> TextTa
 def not_measured(found: Sequence[PublishedMatch]) -> list[str]:
     """Why systems could not be measured, each reason once, in the order of `matches_table`."""
     return list(
-        dict.fromkeys(each.reason for each in found if each.reason.startswith(NOT_MEASURED))
+        dict.fromkeys(each.reason for each in found if each.reason.startswith(f"{NOT_MEASURED}: "))
     )
 
 
@@ -119,11 +119,14 @@ def _beside(match: PublishedMatch, table: PublishedTable) -> tuple[str, ...]:
         figure += f" at {places(match.x, match.axis)}"
     if match.unit != table.unit:
         figure += f", {match.unit}"
+    value = f"{_digits(match.value)} ({_digits(match.low)}-{_digits(match.high)})"
+    if match.published is not None and match.reason:
+        value += f"; {match.reason}"
     gains = [each for each in (match.published_gain, match.gain) if each is not None]
     return (
         figure,
         match.reason if match.published is None else number(match.published),
-        f"{_digits(match.value)} ({_digits(match.low)}-{_digits(match.high)})",
+        value,
         _digits(match.ratio),
         ", ".join(map(_digits, gains)),
         match.what,

@@ -67,7 +67,7 @@ def open_http_session(
             f"HTTP clients need a server on the kernel's stack behind {kind.name}",
             "set dut.server: nginx in the experiment",
         )
-    own = addresses_of(workload.clients, http.processes)
+    own = addresses_of(workload.clients, http.most_processes)
     with (
         running_server(kind, experiment, folder, progress, wanted_hugepages=0) as serving,
         client_addresses(own, str(workload.server), serving.wiring),
@@ -92,7 +92,7 @@ def _ready(http: HttpLoad, bed: LocalTestbed, folder: Path) -> Iterator[Stack]:
     cpus, place = bed.cpus.load, folder / "clients"
     stack = stack_of(
         http.stack,
-        Placement(bed.load_namespace, bed.load_interface, cpus, place, workers=http.processes),
+        Placement(bed.load_namespace, bed.load_interface, cpus, place, workers=http.most_processes),
     )
     try:
         stack.prepare()

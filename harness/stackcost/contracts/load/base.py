@@ -70,6 +70,7 @@ class Load(StoredData):
     begun: int | None = None
     server_requests: int | None = None
     counted: HttpCounts | None = None
+    counted_beside: HttpCounts | None = None
     processes: Sequence[int] = ()
     others: Sequence[int] = ()
     ended_early: bool = False

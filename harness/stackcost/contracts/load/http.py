@@ -19,7 +19,8 @@ class HttpClients(Load):
     reading of the sustain window. `server_requests`: as of `ConstantLoad`. `limits`: as of
     `ProfileTraffic`. `stack_check`: of the clients' connections. `answered`: of the connections
     that stay open, those that had received anything when the sustain window ended; None where that
-    was not read.
+    was not read. `counted_beside`: by the clients of `settings.beside`, which are not in `counted`
+    and `latency`.
     """
 
     unit: ClassVar[Literal["connection", "request"]] = "request"
@@ -31,6 +32,7 @@ class HttpClients(Load):
     offered_rps: float | None = None
     settings: HttpSettings | None = None
     counted: HttpCounts | None = None
+    counted_beside: HttpCounts | None = None
     latency: Histograms | None = None
     processes: list[int] = field(default_factory=list)
     others: list[int] = field(default_factory=list)
@@ -58,7 +60,8 @@ class HttpClients(Load):
     @property
     def failed(self) -> int:
         """Requests, by the clients' own count; 0 of a trial that was cut short."""
-        return sum(self.counted.failed.values()) if self.counted else 0
+        both = filter(None, (self.counted, self.counted_beside))
+        return sum(number for each in both for number in each.failed.values())
 
     @property
     def completed(self) -> int:

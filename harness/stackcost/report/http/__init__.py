@@ -1,6 +1,6 @@
 """Tests of HTTP clients, in the shape of the publications' tables."""
 
-from stackcost.report.http.figures import Curve, ceiling_over_axis, is_scaled, series
+from stackcost.report.http.figures import Curve, ceiling_over_axis, is_scaled, limit_of, series
 from stackcost.report.http.tables import (
     clients_table,
     not_measured_table,
@@ -18,6 +18,7 @@ __all__ = [
     "ceiling_over_axis",
     "clients_table",
     "is_scaled",
+    "limit_of",
     "not_measured_table",
     "result_tables",
     "series",

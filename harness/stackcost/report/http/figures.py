@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from stackcost.analysis.flags import limit_beside_server
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import ClientSettings, Level, Summary
 from stackcost.contracts.system_names import axis_of
@@ -97,13 +98,28 @@ def figure_of(level: Level, what: What) -> Spread:
     return level["http.rate"]
 
 
+def limit_of(level: Level) -> str:
+    """What else than the server set the rate in at least half of the rounds, in words; or empty."""
+    clients, server = level["http.clients_busy"], level["http.server_busy"]
+    servers = dict(zip(server.rounds, server.values, strict=True))
+    told = [
+        limit_beside_server(busy, servers[each], bool(level.offered_cps))
+        for each, busy in zip(clients.rounds, clients.values, strict=True)
+        if each in servers
+    ]
+    found = list(filter(None, told))
+    return found[0] if 2 * len(found) >= len(told) and found else ""
+
+
 def client_settings(http: ClientSettings) -> str:
     """The settings of the clients, in words."""
     bodies = ", ".join(f"{length:,}" for length in http.body_bytes)
     connection = "kept alive" if http.kept else "new connections"
     tls = ", TLS" if http.tls else ""
+    others = ", ".join(f"{length:,}" for length in http.beside)
+    beside = f"; beside as many that request {others} bytes" if others else ""
     clients = f"{http.processes} x {http.program} with {http.connections} connections"
-    return f"{bodies} bytes, {connection}{tls}; {clients}"
+    return f"{bodies} bytes, {connection}{tls}; {clients}{beside}"
 
 
 def ceiling_over_axis(one: Curve) -> dict[str, str]:

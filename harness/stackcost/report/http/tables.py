@@ -7,19 +7,19 @@ from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import Level, Summary
 from stackcost.contracts.system_names import axis_of
-from stackcost.report.http.figures import Curve, is_scaled
+from stackcost.report.http.figures import Curve, is_scaled, limit_of
 from stackcost.report.tables import TextTable
 from stackcost.report.words import UNKNOWN, number, with_range
 
 NOT_MEASURED = "not measured"
+LIMITED, LIMITED_MEANS = " *", "; *: the server did not set this rate (see the trials' flags)"
 
 
 def series_table(one: Curve, summary: Summary) -> TextTable:
     """Rows by x; a column for each system, and the gain of each measured one over the first."""
     columns, gains = systems([one], summary), _gains([one])
-    return TextTable(
-        f"{one.title} ({one.unit})", (one.x, *columns, *gains), _rows(one, columns, gains)
-    )
+    title = f"{one.title} ({one.unit}){_means([one])}"
+    return TextTable(title, (one.x, *columns, *gains), _rows(one, columns, gains))
 
 
 def result_tables(every: Sequence[Curve], summary: Summary) -> list[TextTable]:
@@ -34,10 +34,16 @@ def tests_table(every: Sequence[Curve], summary: Summary) -> TextTable:
     columns, gains = systems(every, summary), _gains(every)
     axis = every[0].x if every else ""
     return TextTable(
-        "Tests of HTTP clients: median (min-max of the rounds)",
+        f"Tests of HTTP clients: median (min-max of the rounds){_means(every)}",
         ("test", "unit", axis, *columns, *gains),
         [(one.name, one.unit, *row) for one in every for row in _rows(one, columns, gains)],
     )
+
+
+def _means(every: Sequence[Curve]) -> str:
+    """What the mark of a cell means, if any has it."""
+    levels = (level for one in every for each in one.points.values() for level in each.values())
+    return LIMITED_MEANS if any(map(limit_of, levels)) else ""
 
 
 def systems(every: Sequence[Curve], summary: Summary) -> list[str]:
@@ -60,11 +66,18 @@ def _rows(one: Curve, columns: Sequence[str], gains: Mapping[str, str]) -> list[
         rows.append(
             (
                 str(x),
-                *(with_range(one.value(v)) if v else NOT_MEASURED for v in values.values()),
+                *(_cell(one, v) for v in values.values()),
                 *(_gain(one, base, values[system]) for system in gains.values()),
             )
         )
     return rows
+
+
+def _cell(one: Curve, level: Level | None) -> str:
+    """A level's figure, marked where the server did not set it."""
+    if level is None:
+        return NOT_MEASURED
+    return with_range(one.value(level)) + (LIMITED if limit_of(level) else "")
 
 
 def clients_table(summary: Summary) -> TextTable:
@@ -144,8 +157,9 @@ def _gain(one: Curve, base: Level | None, other: Level | None) -> str:
     gain = ratio_of(below, above, Design(paired=True)).ratios
     if gain.median is None or gain.minimum is None or gain.maximum is None:
         return UNKNOWN
+    limited = LIMITED if limit_of(base) or limit_of(other) else ""
     low, high = sorted((gain.minimum, gain.maximum))
-    return f"{gain.median - 1:+.1%} ({low - 1:+.1%} to {high - 1:+.1%})"
+    return f"{gain.median - 1:+.1%} ({low - 1:+.1%} to {high - 1:+.1%}){limited}"
 
 
 def _total(level: Level) -> Spread:
