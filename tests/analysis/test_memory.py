@@ -1,3 +1,4 @@
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from stackcost.analysis.memory import fit, lines
 from stackcost.analysis.memory_total import HoldTrials
 from stackcost.analysis.readings import Readings
 from stackcost.collect.slab_owners import LEFT
+from stackcost.contracts.load import HeldFlows
 from stackcost.experiment.read_file import read_experiment
 from tests.analysis.trials import gauge, hold_trial
 
@@ -75,6 +77,67 @@ def test_a_round_that_lacks_a_kind_has_no_total() -> None:
     totals = HoldTrials(holds(KERNEL, 1) + holds(short, 2), {}).per_flow.by_round
     assert totals[1] == pytest.approx(4120)
     assert totals[2] is None
+
+
+def with_sockets(each: float, held: float = 1.0) -> list[Readings]:
+    """Holds with so many TCP sockets of the kernel for each flow; `held`: share of the flows."""
+    found = []
+    for count in (0, 2000, 8000):
+        trial = hold_trial(count, KERNEL)
+        load = trial.load_of(HeldFlows)
+        load.held_flows = held * count
+        labels = {"protocol": "TCP", "state": "inuse"}
+        trial.samples += gauge("sockstat.sockets", (5 + each * count,) * 4, labels)
+        found.append(Readings(trial))
+    return found
+
+
+@pytest.mark.parametrize("each", [1.0, 0.97, 2.0, 3.02])
+def test_sockets_of_servers_and_proxies_are_memory_of_flows(each: float) -> None:
+    found = of_memory(HoldTrials(with_sockets(each), {}))
+    assert found["memory.total"].median == pytest.approx(4120)
+
+
+@pytest.mark.parametrize(
+    ("each", "held", "why"),
+    [
+        (1.75, 1.0, r"1.75 TCP sockets for each flow held: memory of other sockets is in it"),
+        (0.4, 1.0, r"0.40 TCP sockets for each flow"),
+        (0.28, 0.283, r"566 of 2,000 flows were held"),
+    ],
+)
+def test_a_slope_over_something_else_than_flows_is_no_figure(
+    each: float, held: float, why: str
+) -> None:
+    """11,002 B a flow were told plainly with 566 of 2,000 flows held and 1.75 sockets a flow."""
+    holds = HoldTrials(with_sockets(each, held), {})
+    found = of_memory(holds)
+    assert found["memory.total"].median is None
+    assert re.match(why, found["memory.total"].reason)
+    assert not holds.kinds and found["memory.sockets.own"].median == pytest.approx(each / held)
+
+
+def test_a_hold_whose_flows_did_not_open_is_the_reason_of_what_is_lacking() -> None:
+    why = "only 0 of 8,000 flows opened, at 4000/s"
+    found = of_memory(HoldTrials([Readings(hold_trial(0, KERNEL))], {}, [why]))
+    assert found["memory.total"].median is None and found["memory.total"].reason == why
+    whole = of_memory(HoldTrials(holds(KERNEL), {}, [why]))
+    assert whole["memory.total"].median == pytest.approx(4120), "the others are a line without it"
+
+
+def test_owners_are_of_the_caches_in_the_total_alone() -> None:
+    """proc_inode_cache grew by 1,583 bytes a flow, from observers."""
+    both = holds(KERNEL)
+    for count, seen in zip((0, 2000, 10_000), both, strict=True):
+        noise = 1e6 + 1583.0 * count
+        labels = {"cache": "proc_inode_cache"}
+        seen.trial.samples += gauge("slab.bytes", (noise,) * 4, labels)
+        for cache in ("TCP", "proc_inode_cache"):
+            seen.trial.samples += gauge(LEFT.name, (count,) * 4, {"cache": cache, "stack": "f"})
+    held = HoldTrials([Readings(seen.trial) for seen in both], {})
+    owners = [name for name in of_memory(held) if name.startswith("memory.owners.")]
+    assert owners and all("TCP" in name for name in owners)
+    assert held.counted_caches == ["TCP"]
 
 
 def hold_after(

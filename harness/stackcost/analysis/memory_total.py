@@ -1,16 +1,25 @@
 """Holds of flows: the lines through their memory by round, and bytes of one open flow."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 from typing import NamedTuple
 
 from stackcost.analysis.core_time import has_peer
-from stackcost.analysis.memory import Line, Merged, cache_lines, lines, socket_lines
+from stackcost.analysis.memory import (
+    Line,
+    Merged,
+    cache_lines,
+    held_flows,
+    lines,
+    socket_lines,
+)
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.slab import is_of_connection
 from stackcost.analysis.slab_owners import Owned, owners
+from stackcost.analysis.thresholds import HELD_LIMIT, SOCKETS_LIMIT
 
 # What makes up the total. A peer's flows lie in its pools, and the pools inside its process or in
 # hugepages: its process is shown beside them and not added. It has no kernel sockets: what the
@@ -36,14 +45,38 @@ class PerFlow(NamedTuple):
 
 @dataclass(frozen=True)
 class HoldTrials:
-    """The trials of one system in which flows were held open, in one state."""
+    """The trials of one system in which flows were held open, in one state.
+
+    `not_opened`: why flows of further trials did not open.
+    """
 
     trials: Sequence[Readings]
     merged: Merged
+    not_opened: Sequence[str] = ()
 
     @cached_property
     def fitted(self) -> dict[int, dict[str, Line]]:
-        """By round, the line of each kind of memory; rounds without any line are left out."""
+        """By round, the line of each kind of memory; rounds without any line are left out, and
+        those whose lines are of something else than flows (`why_not_of_flows`).
+        """
+        return {n: each for n, each in self._lines.items() if n not in self.why_not_of_flows}
+
+    @cached_property
+    def why_not_of_flows(self) -> dict[int, str]:
+        """By round, why a slope over its flows is no memory of one flow; sound rounds are absent.
+
+        A flow has one socket of a server on the kernel's stack, and some whole number of a proxy's.
+        Devices have none, or share theirs between flows.
+        """
+        found = {number: _not_held(trials) for number, trials in self._by_round.items()}
+        device = any(seen.trial.server.startswith("dut/") for seen in self.trials)
+        if self._wanted() == KERNEL_STACK and not device:
+            for number, places in self.sockets.items():
+                found[number] = found[number] or _sockets_are_no_flows(places)
+        return {number: why for number, why in found.items() if why}
+
+    @cached_property
+    def _lines(self) -> dict[int, dict[str, Line]]:
         found = {number: lines(trials, self.merged) for number, trials in self._by_round.items()}
         return {number: each for number, each in found.items() if each}
 
@@ -56,6 +89,9 @@ class HoldTrials:
         """
         if unread := self._unread():
             return PerFlow(dict.fromkeys(self.fitted), unread)
+        if not self.fitted:
+            reasons = [*self.why_not_of_flows.values(), *self.not_opened]
+            return PerFlow({}, reasons[0] if reasons else "")
         counted = self.counted
         sums = {
             number: sum(found[kind].slope for kind in counted)
@@ -100,15 +136,46 @@ class HoldTrials:
         """The kinds of memory that any round has."""
         return list(dict.fromkeys(kind for found in self.fitted.values() for kind in found))
 
+    @property
+    def counted_caches(self) -> list[str]:
+        """The kernel's slab caches that are in the total."""
+        if "kernel slab" not in self.counted:
+            return []
+        every = dict.fromkeys(cache for found in self.caches.values() for cache in found)
+        return [cache for cache in every if is_of_connection(cache, self.merged)]
+
     def _unread(self) -> str:
         """Which kind that counts was to be read and never was, and why; empty if there is none."""
         for kind in self._wanted():
             reasons = (seen.why_unknown(READ_FROM.get(kind, "")) for seen in self.trials)
-            if kind not in self.kinds and (why := next(filter(None, reasons), "")):
+            if kind not in self._every_kind and (why := next(filter(None, reasons), "")):
                 return f"{kind}: {why}"
         return ""
 
+    @cached_property
+    def _every_kind(self) -> set[str]:
+        return {kind for found in self._lines.values() for kind in found}
+
     def _wanted(self) -> tuple[str, ...]:
-        if "engine pools" in self.kinds:
+        if "engine pools" in self._every_kind:
             return OWN_STACK
         return ON_HEAP if any(has_peer(seen) for seen in self.trials) else KERNEL_STACK
+
+
+def _not_held(trials: Sequence[Readings]) -> str:
+    """Which flows of a round were not held as asked for; empty if all were."""
+    for seen in trials:
+        asked, held = seen.trial.traffic.open_flows or 0, held_flows(seen)
+        if abs(held - asked) > HELD_LIMIT * asked:
+            return f"{held:,.0f} of {asked:,} flows were held"
+    return ""
+
+
+def _sockets_are_no_flows(places: Mapping[str, Line]) -> str:
+    """What the sockets of a round's flows are, if they are not some whole number for each."""
+    if "own" not in places:
+        return ""
+    each = places["own"].slope
+    if each > 0.5 and abs(each - round(each)) <= SOCKETS_LIMIT * each:
+        return ""
+    return f"{each:.2f} TCP sockets for each flow held: memory of other sockets is in it"

@@ -32,7 +32,7 @@ from stackcost.analysis.summary import (
     Summary,
     TrialRow,
 )
-from stackcost.contracts.load import ESTABLISHED
+from stackcost.contracts.load import ESTABLISHED, HeldFlows
 from stackcost.contracts.trial import Trial
 
 
@@ -46,7 +46,9 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
         title=context.title,
         state=context.state,
         machine=context.machine,
-        servers=[_server_result(name, everything, context, past) for name in context.servers],
+        servers=[
+            _server_result(name, trials, everything, context, past) for name in context.servers
+        ],
         factors=[
             factor
             for pair in context.pairs
@@ -93,7 +95,11 @@ def _spins(seen: Readings, context: Context) -> bool:
 
 
 def _server_result(
-    name: str, everything: Sequence[Readings], context: Context, past: Mapping[int, str]
+    name: str,
+    trials: Sequence[Trial],
+    everything: Sequence[Readings],
+    context: Context,
+    past: Mapping[int, str],
 ) -> ServerResult:
     own = [seen for seen in everything if seen.trial.server == name]
     loads = [seen for seen in own if not seen.trial.traffic.holds]
@@ -106,27 +112,42 @@ def _server_result(
         name=name,
         response_bytes=lengths.pop() if len(lengths) == 1 else None,
         levels=[_level(*key, offered[key], context, past) for key in _ordered(offered)],
-        memories=_memory_by_state(own, context.merged_caches),
+        memories=_memory_by_state(
+            own, [trial for trial in trials if trial.server == name], context.merged_caches
+        ),
         headline=headline(loads, [name], context.server_cpus, context.ceilings, past).rate,
     )
 
 
-def _memory_by_state(own: Sequence[Readings], merged: Merged) -> dict[str, Memory]:
+def _memory_by_state(
+    own: Sequence[Readings], trials: Sequence[Trial], merged: Merged
+) -> dict[str, Memory]:
     """Memory of one server's flows by the state in which they were held; states without a line are
-    left out.
+    left out, unless there is a reason. `trials`: all of the server's, those set aside too.
     """
     by_state: dict[str, list[Readings]] = {ESTABLISHED: []}
+    not_opened: dict[str, list[str]] = {}
+    for trial in trials:
+        if (held := trial.load_as(HeldFlows)) and held.not_opened:
+            not_opened.setdefault(held.state, []).append(held.not_opened)
+            by_state.setdefault(held.state, [])
     for seen in own:
         if seen.trial.traffic.holds:
             by_state.setdefault(seen.trial.traffic.state, []).append(seen)
-    found = {state: HoldTrials(trials, merged) for state, trials in by_state.items()}
-    return {state: _memory(holds) for state, holds in found.items() if holds.fitted}
+    found = {
+        state: HoldTrials(holds, merged, not_opened.get(state, ()))
+        for state, holds in by_state.items()
+    }
+    return {
+        state: _memory(holds) for state, holds in found.items() if holds.fitted or holds.per_flow[1]
+    }
 
 
 def _memory(holds: HoldTrials) -> Memory:
     return Memory(
         figures=registry.of_memory(holds),
         counted=holds.counted,
+        counted_caches=holds.counted_caches,
         points={
             kind: [
                 point

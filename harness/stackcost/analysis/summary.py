@@ -90,11 +90,13 @@ class Level(Figures):
 class Memory(Figures):
     """One server's memory: its figures by kind of memory.
 
-    `counted`: the kinds of which "memory.total" is the sum. `points`: (open flows, bytes) by kind
+    `counted`: the kinds of which "memory.total" is the sum. `counted_caches`: the caches of
+    "memory.caches" that are in it; None in an older summary. `points`: (open flows, bytes) by kind
     of memory, all rounds.
     """
 
     counted: list[str]
+    counted_caches: list[str] | None = None
     points: dict[str, list[tuple[float, float]]]
 
 

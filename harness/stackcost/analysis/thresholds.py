@@ -33,6 +33,13 @@ SLOWED_LIMIT = 0.02
 # Seconds of a trial that nothing slowed; with less, its cost is that of the whole trial.
 UNDISTURBED_LEAST_S = 1.0
 
+# --- Memory of open flows (memory_total) ---
+
+# By how much the flows that were held may differ from those that were asked for, and the sockets of
+# a flow from a whole number, as shares: beyond it a slope is of something else than a flow.
+HELD_LIMIT = 0.05
+SOCKETS_LIMIT = 0.05
+
 # --- Percentiles of latency ---
 
 # Connections of a trial that are beyond a percentile of the tail, for it to be told: with fewer it

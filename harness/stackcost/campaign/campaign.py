@@ -6,7 +6,7 @@ from contextlib import closing
 
 from stackcost.campaign.observers import OBSERVERS, telling_of_session, telling_of_trial
 from stackcost.campaign.repeats import Repeats
-from stackcost.campaign.storing import require_wanted_stack, storing
+from stackcost.campaign.storing import of_another_stack, require_wanted_stack, storing
 from stackcost.campaign.turn import Feed, PlannedTrial, PlannedTrials, Result, Session, Turn
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import SearchStep
@@ -112,8 +112,8 @@ class Campaign:
             attempts.append(trial)
             if purpose.decides:
                 require_wanted_stack(trial)
-            elif trial.set_aside != purpose.set_aside:
-                self.manifest.not_measured[trial.server] = trial.set_aside
+            elif why := of_another_stack(trial):
+                self.manifest.not_measured[trial.server] = why
                 self.folder.write_manifest(self.manifest)
         self._repeats.count(attempts, purpose)
         if len(attempts) > 1 and not purpose.decides:

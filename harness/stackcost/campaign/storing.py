@@ -46,12 +46,19 @@ def _mark_stack(session: ServerSession, trial: Trial) -> None:
     """Record which stack carried the connections, or would carry them in an idle trial."""
     session.check_stack("after")
     trial.stack_check = session.serving.stack_check(idle=trial.traffic.idle)
+    trial.set_aside = of_another_stack(trial) or trial.set_aside
+
+
+def of_another_stack(trial: Trial) -> str:
+    """Which stack carried the connections, if it was not the wanted one; else empty."""
+    found = ""
     for whose, stack_check in (
         ("", trial.stack_check),
         ("clients were ", trial.traffic.stack_check),
     ):
         if stack_check and stack_check.difference:
-            trial.set_aside = f"{whose}{stack_check.difference}"
+            found = f"{whose}{stack_check.difference}"
+    return found
 
 
 def require_wanted_stack(trial: Trial) -> None:

@@ -99,7 +99,9 @@ def at_loads(experiment: Experiment, manifest: Manifest) -> Experiment:
     if not experiment.load.offered_shares:
         return experiment
     found = manifest.loads_found
-    return experiment.offering(found.offered_cps if found else experiment.load.offered_shares)
+    if found is None:
+        return experiment.offering(experiment.load.offered_shares)
+    return experiment.offering(found.offered_cps, min(found.ceilings.values()))
 
 
 def turns_of(

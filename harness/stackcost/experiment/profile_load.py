@@ -76,7 +76,10 @@ class MemorySection(Section):
     open_flows: list[Annotated[int, Field(ge=0, le=1_000_000_000)]] = Field(
         description="numbers of open connections; at least two, ascending"
     )
-    open_cps: Rate = Field(description="connections to open per second")
+    open_cps: Rate = Field(
+        description="connections to open per second; at most half of the ceiling that "
+        "load.offered_shares finds, and slower where a queue overflows"
+    )
     settle_s: Seconds = Field(description="waiting time between the last new flow and the reading")
     read_s: Seconds = Field(description="duration of the reading; the median is used")
     states: Annotated[list[FlowState], Once] = Field(

@@ -3,6 +3,7 @@
 Unknown keys are errors, so that a misspelt key does not silently select the default.
 """
 
+import math
 from ipaddress import IPv4Address, IPv4Network
 from typing import Annotated, Literal
 
@@ -38,6 +39,7 @@ Workers = Annotated[int, Field(ge=1, le=1024)]
 Rules = Annotated[int, Field(ge=0, le=100_000)]
 TcpSettings = Literal["today", "published"]
 EXTERNAL = "dut/external"
+OPEN_SHARE = 0.5  # of the ceiling that was found, at which held flows are opened
 PORTS = 62_975  # source ports of an address: the engine takes 1024 to 63999 without 4791
 ResponseBytes = Annotated[int, Field(ge=1, le=100_000_000)]
 
@@ -320,10 +322,16 @@ class Experiment(Section):
         """Whether the network is another than the bed's link."""
         return self.network != NetworkSettings() or bool(self.matrix.network)
 
-    def offering(self, rates: list[float]) -> "Experiment":
-        """The same experiment with these rates instead of shares of a ceiling."""
+    def offering(self, rates: list[float], ceiling: float = math.inf) -> "Experiment":
+        """The same experiment with these rates instead of shares of a ceiling.
+
+        `ceiling`: connections/s that every system holds. Held flows are opened at half of it at
+        most: faster ones would only show again that it is the ceiling.
+        """
         load = self.load.model_copy(update={"offered_cps": rates, "offered_shares": []})
-        return self.model_copy(update={"load": load})
+        slower = {"open_cps": min(self.memory.open_cps, OPEN_SHARE * ceiling)}
+        memory = self.memory.model_copy(update=slower)
+        return self.model_copy(update={"load": load, "memory": memory})
 
     @field_validator("cores")
     @classmethod

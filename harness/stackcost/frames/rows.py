@@ -73,7 +73,8 @@ def memory(summary: Summary) -> Iterator[Row]:
                 yield {**own, **_slope(each), "at_no_flow": bases.get(each.round)}
         for part, name in (("cache", "memory.caches"), ("owner", "memory.owners")):
             for kind, spread in found.kinds(name).items():
-                own = {**head, "part": part, "kind": kind, "counted": False}
+                counted = kind.partition(": ")[0] in (found.counted_caches or ())
+                own = {**head, "part": part, "kind": kind, "counted": counted}
                 for each in rounds(spread):
                     yield {**own, **_slope(each), "at_no_flow": None}
 

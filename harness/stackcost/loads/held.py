@@ -3,10 +3,11 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stackcost.analysis.diagnosis import QUEUES, diagnosis
 from stackcost.analysis.readings import Readings
+from stackcost.campaign.turn import PlannedTrials
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ESTABLISHED, HeldFlows
 from stackcost.contracts.trial import Trial
@@ -19,12 +20,14 @@ from stackcost.loads.constant import over_tls
 from stackcost.loads.kernel_states import end_time_wait, half_open, time_wait, tracked
 from stackcost.loads.kind import LoadKind
 from stackcost.loads.reading import reading_server
+from stackcost.loads.reset import reset_server
 from stackcost.session.path import Frames, count_frames, frames_since
 from stackcost.session.profile_session import POLL_S, ProfileSession
 from stackcost.systems.registry import server_class
 
 READINGS = 4  # at least, inside the hold; their median counts
 OPEN_TIMEOUT_S = 10.0  # for the last flows to open, beyond what the rate needs
+TRIES = 4  # of flows that come too fast, at a half, a quarter and an eighth of the rate at last
 SPARE_S = 1.0  # flows are held so much longer than the plan needs; a slow host reads for longer
 EXTRA_S = 1.5  # of a trial, measured on a machine with two cores; for the remaining time only
 
@@ -57,12 +60,17 @@ class Holding:
 
 
 class Holds(LoadKind[ProfileSession, HeldFlows]):
-    """The section `memory` of an experiment. The slope of memory needs all counts on one bed."""
+    """The section `memory` of an experiment. The slope of memory needs all counts on one bed.
+
+    Flows that do not all open cost their trial and not the run. Where a queue overflowed, they are
+    opened again at half the rate, and so are those of the turn's further trials.
+    """
 
     together = True
 
     def __init__(self, experiment: Experiment):
         self._part, self._how = experiment.memory, Holding.of(experiment)
+        self._open_cps = experiment.memory.open_cps
         self._over = over_tls(experiment.load)
 
     def loads(self, variant: Variant) -> list[HeldFlows]:
@@ -77,23 +85,48 @@ class Holds(LoadKind[ProfileSession, HeldFlows]):
 
     def seconds(self, load: HeldFlows) -> float:
         """Opening and closing take the same time."""
-        opening = load.open_flows / self._part.open_cps
+        opening = load.open_flows / (load.open_cps or self._open_cps)
         return 2 * opening + self._how.settle_s + self._how.hold_s + (EXTRA_S if opening else 0)
 
     def words(self, load: HeldFlows) -> str:
         """How many flows."""
         return f"{load.open_flows:,} flows held open{self._over}"
 
+    def steps(self, session: ProfileSession, trial: Trial, load: HeldFlows) -> PlannedTrials[None]:
+        """The trial; while a queue overflows as its flows open, again at half the rate."""
+        for _ in range(TRIES):
+            asked = replace(load, open_cps=self._open_cps)
+            attempts = yield self.planned(session, replace(trial, load=asked), asked)
+            if not overflowed(attempts[-1]):
+                return
+            self._open_cps /= 2
+
     def offer(self, session: ProfileSession, trial: Trial) -> None:
         """A device goes on tracking the closed flows of the trial before, so that is ended."""
         session.serving.reset()
-        hold_flows(session, trial, self._how)
+        try:
+            hold_flows(session, trial, self._how)
+        except NotOpened as error:
+            trial.load_of(HeldFlows).not_opened = trial.set_aside = error.what
+            session.generator.stop()
+            reset_server(session)
+
+
+class NotOpened(StackcostError):
+    """Not all flows of a trial opened."""
+
+
+def overflowed(trial: Trial) -> bool:
+    """Whether flows of a trial did not open because they came too fast for a queue."""
+    if not trial.load_of(HeldFlows).not_opened:
+        return False
+    return all(sign.place in QUEUES for sign in diagnosis(Readings(trial)))
 
 
 def hold_flows(session: ProfileSession, trial: Trial, how: Holding) -> None:
     """Hold the flows of the trial's `HeldFlows`; fill in phases, samples, what was counted.
 
-    StackcostError, with what was counted of the cause, if all must open and do not.
+    NotOpened, with what was counted of the cause, if all must open and do not.
     """
     load = trial.load_of(HeldFlows)
     with reading_server(session, trial, load), _following(session):
@@ -126,8 +159,9 @@ def _following(session: ProfileSession) -> Iterator[None]:
 def _hold_generators(session: ProfileSession, trial: Trial, load: HeldFlows, how: Holding) -> None:
     """Flows of the generators, which open them, keep them for a time, and close them."""
     part, count = session.experiment.memory, load.open_flows
-    frames, opening_s = count_frames(session), count / part.open_cps
-    hold = {"flows": count, "cps": part.open_cps, "hold_seconds": how.flow_s(opening_s)}
+    load.open_cps = load.open_cps or part.open_cps
+    frames, opening_s = count_frames(session), count / load.open_cps
+    hold = {"flows": count, "cps": load.open_cps, "hold_seconds": how.flow_s(opening_s)}
     session.load_profile(part.profile, session.tunables() | hold)
     began = session.read_edge()
     session.generator.start(mult=1)
@@ -186,17 +220,14 @@ def _served_now(session: ProfileSession) -> float:
 
 def _not_all(
     session: ProfileSession, trial: Trial, load: HeldFlows, began: float, frames: Frames | None
-) -> StackcostError:
+) -> NotOpened:
     """Why not all flows opened, by what was counted until now."""
     opened = _open_now(session)
     trial.phases["opening"] = Window(began, session.read_edge())
     session.read_generator(load)
     load.frames = frames_since(session, frames)
     trial.samples = session.trial_samples()
-    signs = diagnosis(Readings(trial))
-    too_fast = all(sign.place in QUEUES for sign in signs)
-    return StackcostError(
-        f"only {opened:,.0f} of {load.open_flows:,} flows opened, at "
-        f"{session.experiment.memory.open_cps:g}/s" + "".join(f"; {sign.words}" for sign in signs),
-        "lower memory.open_cps or memory.open_flows in the experiment" if too_fast else "",
+    return NotOpened(
+        f"only {opened:,.0f} of {load.open_flows:,} flows opened, at {load.open_cps:g}/s"
+        + "".join(f"; {sign.words}" for sign in diagnosis(Readings(trial)))
     )

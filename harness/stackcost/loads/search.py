@@ -14,11 +14,11 @@ from stackcost.contracts.load import CeilingKind, ConstantLoad, HeldFlows, Loss,
 from stackcost.contracts.trial import Trial
 from stackcost.files import PROFILES
 from stackcost.host.timeouts import scaled_timeout
-from stackcost.host.waiting import wait_until
 from stackcost.loads.constant import OVERHANG_S, offer_load
 from stackcost.loads.held import SPARE_S, Holding, hold_flows
 from stackcost.loads.kind import LoadKind
-from stackcost.session.profile_session import POLL_S, ProfileSession
+from stackcost.loads.reset import reset_server
+from stackcost.session.profile_session import ProfileSession
 
 KEEPALIVE_PROFILE = PROFILES / "http_keepalive.py"
 REQUESTS_PER_CONNECTION = 20
@@ -29,7 +29,6 @@ START_LAG_S = 0.3  # TRex needs some 0.1 s from the call that starts it to its f
 WARM_UP_S = 0.6  # longer than TIME_WAIT, so that as many connections end as begin
 SETTLE_S = 0.5  # between the last flow's opening and the hold
 CLOSE_TIMEOUT_S = 5.0
-RESET_TIMEOUT_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,20 +148,3 @@ def _total(lost: Mapping[str, int]) -> int:
     both = ("SYN sent again", "not answered in time")
     apart = sum(number for cause, number in lost.items() if cause not in both)
     return apart + max(lost.get(cause, 0) for cause in both)
-
-
-def reset_server(session: ProfileSession) -> None:
-    """End the connections that a trial left on the kernel's stack, so that trials start equally.
-
-    The generator forgets the flows that it aborts, but nginx would keep its side of them as long
-    as idle connections, and run out of files after some trials.
-    """
-    session.serving.reset()
-
-    def ended() -> bool:
-        if not session.serving.open_connections():
-            return True
-        session.serving.end_connections(session.experiment.workload.port)
-        return False
-
-    wait_until(ended, scaled_timeout(RESET_TIMEOUT_S), POLL_S)

@@ -32,6 +32,13 @@ def with_range(spread: "Spread") -> str:
     return f"{number(spread.median)} ({_span(spread.minimum, spread.maximum)})"
 
 
+def range_or_reason(spread: "Spread") -> str:
+    """The same; of an unknown figure with the reason."""
+    if spread.median is None and spread.reason:
+        return f"{UNKNOWN}: {spread.reason}"
+    return with_range(spread)
+
+
 def _span(low: float | None, high: float | None) -> str:
     """Both ends of a range; with a negative number "to" is easier to read than a minus."""
     between = " to " if low is not None and low < 0 else "-"

@@ -19,6 +19,7 @@ from stackcost.analysis.readings import Readings
 from stackcost.campaign.turn import PlannedTrial, PlannedTrials, Purpose
 from stackcost.collect.slab import merged_caches
 from stackcost.contracts.collector import Collector
+from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.contracts.trial import Trial
@@ -97,6 +98,8 @@ def _slopes(
             words=f"{count:,} flows held open",
             purpose=Purpose(),
         )
+        if trial.set_aside:
+            raise StackcostError(trial.set_aside)
         holds.append(Readings(trial))
     charged = fit([(held_flows(seen), seen.level(CHARGED.name, HOLD) or 0.0) for seen in holds])
     assert charged is not None, "a slope needs two counts of flows"

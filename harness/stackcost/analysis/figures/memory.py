@@ -29,7 +29,7 @@ def _largest_caches(holds: HoldTrials) -> dict[str, Values]:
 def _of_owners(
     holds: HoldTrials, value: Callable[[str, int], dict[str, float]]
 ) -> dict[str, Values]:
-    """Of the shown caches of a kernel's flows, a value by "cache: function" in each round."""
+    """Of the caches that the total has, a value by "cache: function" in each round."""
     if "kernel slab" not in holds.counted:
         return {}
     rounds = list(holds.caches)
@@ -37,7 +37,11 @@ def _of_owners(
         reasons = (seen.why_unknown("slab.left") for seen in holds.trials)
         why = next(filter(None, reasons), "")
         return {"all": Values([None] * len(rounds), rounds, why)} if why else {}
-    shown = [cache for cache, each in _largest_caches(holds).items() if abs(_median(each)) >= 1]
+    shown = [
+        cache
+        for cache, each in _largest_caches(holds).items()
+        if cache in holds.counted_caches and abs(_median(each)) >= 1
+    ]
     by_round = [
         {f"{cache}: {name}": each for cache in shown for name, each in value(cache, number).items()}
         for number in rounds
@@ -128,9 +132,10 @@ CACHES = Figure[HoldTrials](
 OWNERS = Figure[HoldTrials](
     name="memory.owners",
     unit="B",
-    definition="memory.caches of one cache, divided by the function that allocated its objects: "
-    "as the share of objects that were allocated on the server's cores while flows were opened, "
-    "and were left when memory was read. One allocation in 8, drawn at random, was followed",
+    definition="memory.caches of one cache that the total has, divided by the function that "
+    "allocated its objects: as the share of objects that were allocated on the server's cores "
+    "while flows were opened, and were left when memory was read. One allocation in 8, drawn at "
+    "random, was followed",
     source="/proc/slabinfo; tracepoints kmem:kmem_cache_alloc and kmem:kmalloc with the kernel's "
     "stack; harness/stackcost/analysis/why/functions.yaml has the functions that allocate for "
     "others",

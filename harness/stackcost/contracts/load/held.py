@@ -15,7 +15,8 @@ class HeldFlows(ProfileTraffic):
     """`open_flows` flows that are opened, held in a `state`, and closed.
 
     `held_flows`: how many there were at the end of the hold, by the generator's count, or by the
-    kernel's for states that no server holds.
+    kernel's for states that no server holds. `open_cps`: flows opened in a second. `not_opened`:
+    why not all of them opened; no memory was read then.
     """
 
     main_phase: ClassVar[Literal["sustain", "hold"]] = "hold"
@@ -26,6 +27,8 @@ class HeldFlows(ProfileTraffic):
     open_flows: int = field()
     state: FlowState = ESTABLISHED
     held_flows: float | None = None
+    open_cps: float | None = None
+    not_opened: str = ""
 
     @property
     def identity(self) -> tuple[object, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from stackcost.analysis.extrapolate import AtLineRate
 from stackcost.analysis.summary import Memory, Summary
 from stackcost.report.text_table import TextTable
-from stackcost.report.words import number, size, with_range
+from stackcost.report.words import number, range_or_reason, size, with_range
 
 OF_SYSTEM = ("process", "backend process", "engine pools", "engine reserved")
 
@@ -39,16 +39,22 @@ def _memory_rows(server: str, state: str, memory: Memory) -> list[tuple[str, ...
         )
         for kind, slope in memory.kinds("memory.per_flow").items()
     ]
-    return [*rows, (server, state, "total", with_range(memory["memory.total"]), "", "")]
+    return [*rows, (server, state, "total", range_or_reason(memory["memory.total"]), "", "")]
 
 
 def cache_table(summary: Summary) -> TextTable:
     """The kernel objects that an open flow uses."""
     return TextTable(
         "Kernel slab by cache, bytes per open flow",
-        ("server", "flows", "cache", "bytes per flow"),
+        ("server", "flows", "cache", "bytes per flow", "in the total"),
         [
-            (server.name, state, cache, with_range(slope))
+            (
+                server.name,
+                state,
+                cache,
+                with_range(slope),
+                "yes" if cache in (memory.counted_caches or ()) else "no",
+            )
             for server in summary.servers
             for state, memory in server.memories.items()
             for cache, slope in memory.kinds("memory.caches").items()

@@ -10,7 +10,7 @@ from stackcost.report.tables.latency_unit import LatencyUnit
 from stackcost.report.tables.load import timed_of
 from stackcost.report.text_table import TextTable
 from stackcost.report.verdict_notes import CANNOT_TELL
-from stackcost.report.words import UNKNOWN, number, pair, with_range
+from stackcost.report.words import UNKNOWN, number, pair, range_or_reason, with_range
 
 MOST_LEVELS = 8  # rows; with more levels only the quoted level of each system is shown
 COMPLETION = "completion"
@@ -119,7 +119,7 @@ def short_memory_table(summary: Summary) -> TextTable:
         [
             (
                 name,
-                with_range(memory["memory.total"]),
+                range_or_reason(memory["memory.total"]),
                 *(_counted(memory, kind) for kind in kinds),
             )
             for name, memory in rows
