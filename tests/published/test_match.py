@@ -378,3 +378,12 @@ def test_no_claim_is_told_as_a_failure_and_no_condition_is_empty(name: str) -> N
     assert document.conditions
     assert not_measured(matches(document, OpenedRuns())) == []
     assert not any(each.here.startswith("not measured") for each in document.tables)
+
+
+def test_a_summary_that_names_no_rounds_is_read_as_well() -> None:
+    runs = run_of("nginx/kernel:1-workers", measures="requests", body=0, busy=(1.0, 0.5))
+    figures = runs.costs[0].summary.servers[0].levels[0].figures
+    for name in ("http.clients_busy", "http.server_busy"):
+        figures[name] = figures[name].model_copy(update={"rounds": []})
+    found, cell, _ = told("nginx_cookbook", "Kernel", runs)
+    assert found.ratio is None and "the clients were the limit" in cell

@@ -100,15 +100,21 @@ def figure_of(level: Level, what: What) -> Spread:
 
 def limit_of(level: Level) -> str:
     """What else than the server set the rate in at least half of the rounds, in words; or empty."""
-    clients, server = level["http.clients_busy"], level["http.server_busy"]
-    servers = dict(zip(server.rounds, server.values, strict=True))
+    clients, servers = (
+        _by_round(level[name]) for name in ("http.clients_busy", "http.server_busy")
+    )
     told = [
         limit_beside_server(busy, servers[each], bool(level.offered_cps))
-        for each, busy in zip(clients.rounds, clients.values, strict=True)
+        for each, busy in clients.items()
         if each in servers
     ]
     found = list(filter(None, told))
     return found[0] if 2 * len(found) >= len(told) and found else ""
+
+
+def _by_round(one: Spread) -> dict[int, float]:
+    """Values by round, in order where an older summary does not name the rounds."""
+    return dict(zip(one.rounds or range(len(one.values)), one.values, strict=True))
 
 
 def client_settings(http: ClientSettings) -> str:
