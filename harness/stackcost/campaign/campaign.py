@@ -8,6 +8,7 @@ from stackcost.campaign.observers import OBSERVERS, telling_of_session, telling_
 from stackcost.campaign.repeats import Repeats
 from stackcost.campaign.storing import of_another_stack, require_wanted_stack, storing
 from stackcost.campaign.turn import Feed, PlannedTrial, PlannedTrials, Result, Session, Turn
+from stackcost.campaign.warnings import DisturbedInARow
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import SearchStep
 from stackcost.contracts.trial import Trial
@@ -40,6 +41,7 @@ class Campaign:
         self._progress = progress
         self._number = next_number(folder, stored)
         self._repeats = Repeats()
+        self._disturbed = DisturbedInARow()
         for each in OBSERVERS:
             each.begins(folder, progress)
 
@@ -110,6 +112,8 @@ class Campaign:
             ):
                 step.make(trial)
             attempts.append(trial)
+            if sentence := self._disturbed.words(trial, cpus):
+                self._progress.note(sentence)
             if purpose.decides:
                 require_wanted_stack(trial)
             elif why := of_another_stack(trial):

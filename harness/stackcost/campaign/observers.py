@@ -17,6 +17,9 @@ from stackcost.store import RunFolder
 class Observer(Protocol):
     """Told of a run's parts as they come; a part that ends has a `None`."""
 
+    def waits(self, what: str) -> None:
+        """Before a run: what its beginning waits for, in words."""
+
     def begins(self, folder: RunFolder, progress: Progress) -> None:
         """A run begins."""
 
@@ -41,6 +44,12 @@ def observed_by(observer: Observer) -> Iterator[None]:
         yield
     finally:
         OBSERVERS.remove(observer)
+
+
+def tell_waiting(what: str) -> None:
+    """Tell all observers what the beginning of a run waits for."""
+    for each in OBSERVERS:
+        each.waits(what)
 
 
 @contextmanager

@@ -15,13 +15,18 @@ from stackcost.bed.lock import RunLock, locked_file
 from stackcost.campaign import own_runs
 from stackcost.campaign.campaign import Campaign, next_number
 from stackcost.campaign.identity import check_resumable
+from stackcost.campaign.observers import tell_waiting
 from stackcost.campaign.shown import shown
+from stackcost.campaign.warnings import LOOKED_S, words_before
 from stackcost.collect.machine import describe_machine
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.signals import ending_signals_held, ending_signals_raise
+from stackcost.host.taken_cores import look
+from stackcost.session.progress import Progress
 from stackcost.store import Manifest, RunFolder
-from stackcost.store.manifest import Resumption, utc_now
+from stackcost.store.manifest import CoresTaken, Resumption, utc_now
 
+LOCK_IN_USE = "waiting for the lock of this machine: one run at a time"
 SEE = "to see them, run: stackcost report"
 
 
@@ -46,12 +51,16 @@ def new_campaign(
     fields of the manifest. StackcostError without root, and if another run is active.
     """
     check_root()
+    tell_waiting(LOCK_IN_USE)
     locked = RunLock() if here else nullcontext()
     with locked, ending_signals_raise(), shown(console) as progress:
+        taken = _look(progress) if here else None
         machine = describe_machine()
         folder = RunFolder.create(results, name)
         own_runs.RUNS.append(folder)
-        manifest = Manifest(run=folder.name, command=command, machine=machine, **about)
+        manifest = Manifest(
+            run=folder.name, command=command, machine=machine, cores_taken=taken, **about
+        )
         campaign = Campaign(folder, manifest, progress)
         with _recorded(campaign, hint):
             yield campaign
@@ -69,14 +78,17 @@ def resumed_campaign(
     check_root()
     machine = describe_machine()
     here = check_resumable(folder.manifest(), machine).uses_this_machine
+    tell_waiting(LOCK_IN_USE)
     locked = RunLock() if here else locked_file(folder.path / "lock", f"{folder.name} is resumed")
     with locked, ending_signals_raise(), shown(console) as progress:
+        taken = _look(progress) if here else None
         manifest = folder.manifest()
         stored = folder.trials()
         resumption = Resumption(
             command=command,
             first_trial=next_number(folder, stored),
             changed=differences(manifest.machine, machine),
+            cores_taken=taken,
         )
         manifest.resumed.append(resumption)
         manifest.state, manifest.finished, manifest.failure = "running", None, ""
@@ -85,6 +97,19 @@ def resumed_campaign(
         campaign = Campaign(folder, manifest, progress, stored)
         with _recorded(campaign, hint):
             yield campaign
+
+
+def _look(progress: Progress) -> CoresTaken:
+    """What takes this machine's cores before the first bed; the user is told if it is much."""
+    tell_waiting(f"looking for {LOOKED_S:g} s at what takes the cores")
+    taken = look(LOOKED_S)
+    if words := words_before(taken):
+        progress.note(words)
+    return CoresTaken(
+        seconds=taken.seconds,
+        cores=dict(taken.shares),
+        programs={f"{each.command} (pid {each.process})": each.cores for each in taken.programs},
+    )
 
 
 @contextmanager

@@ -19,6 +19,9 @@ def shown(console: Console) -> Iterator[Progress]:
     console gets a line each time that something else is done.
     """
     progress = Progress()
+    progress.on_note(
+        lambda words: console.print(words, highlight=False, markup=False, soft_wrap=True)
+    )
     if console.is_terminal:
         with Live(
             console=console,

@@ -93,7 +93,10 @@ function show(state) {
     at("doing").textContent = [turn, now.turn, now.doing].filter(Boolean).join(": ");
     at("bar").max = now.passed_s + now.left_s || 1;
     at("bar").value = now.passed_s;
-    at("left").textContent = `about ${clock(now.left_s)} left, ${state.trials} trials stored`;
+    const trials = `${state.trials} ${state.trials === 1 ? "trial" : "trials"} stored`;
+    at("left").textContent = `about ${clock(now.left_s)} left, ${trials}`;
+  } else {
+    at("doing").textContent = state.waits;
   }
   const failed = Object.values(second.failed).reduce((sum, each) => sum + each, 0);
   at("offered").textContent = number(state.offered);

@@ -43,7 +43,7 @@ class Watch:
         self._session: ServerSession | None = None
         self._readings = Readings(())
         self._taken = 0
-        self._run = ""
+        self._run = self._waits = ""
         self._offered: float | None = None
         self._costs: dict[tuple[str, str], list[float]] = {}
         self._flags: deque[str] = deque(maxlen=FLAGS)
@@ -51,12 +51,22 @@ class Watch:
         self._second = Second()
         self._trials = 0
 
+    def waits(self, what: str) -> None:
+        """The page says so until the run begins."""
+        with self._lock:
+            self._waits = what
+
     def begins(self, folder: RunFolder, progress: Progress) -> None:
         """Of several runs, as of a device, the page shows the newest, and the costs of them all."""
         with self._lock:
             self._run, self._progress = folder.name, progress
             self._flags.clear()
             self._trials = 0
+        progress.on_note(self._noted)
+
+    def _noted(self, sentence: str) -> None:
+        with self._lock:
+            self._flags.append(sentence)
 
     def opened(self, session: ServerSession | None) -> None:
         """Its samples are read from now on."""
@@ -105,12 +115,14 @@ class Watch:
             self._points.append(json.dumps(point))
 
     def snapshot(self) -> dict[str, Any]:
-        """This moment, ready for JSON: `now` (`stackcost.session.progress.Now`), `second`
-        (`Second`), `offered` (connections/s), `costs` (`Cost`), `flags`, the newest last.
+        """This moment, ready for JSON: `waits` (for what, before a run), `now`
+        (`stackcost.session.progress.Now`), `second` (`Second`), `offered` (connections/s), `costs`
+        (`Cost`), `flags`, the newest last.
         """
         with self._lock:
             return {
                 "run": self._run,
+                "waits": self._waits,
                 "now": _fields(self._progress.now()) if self._progress else None,
                 "trials": self._trials,
                 "offered": self._offered,

@@ -274,7 +274,7 @@ def local_server(
     if missing := kind.missing_program():
         say(f"building {missing}, once; this takes some minutes")
         kind.build()
-    say("test bed")
+    say("making the test bed")
     settings = plan.settings
     tier, wiring = settings.tier, kind.wiring_for(settings)
     device_cpus, backend_cpus = backend_cores(plan, wiring)
@@ -310,7 +310,7 @@ def local_server(
             endpoint.placement(workers, settings.open_flows),
         )
         server = kind.make(dataclasses.replace(endpoint, stack=stack), settings)
-        say("server")
+        say("starting the server")
         try:
             stack.prepare()
             start_on(stack, server)

@@ -26,6 +26,16 @@ def moment(text: str) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
+class CoresTaken(BaseModel):
+    """What other programs took of this machine's cores in some `seconds` before the first bed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    seconds: float
+    cores: dict[int, float] = Field(description="by core, the share (0 to 1) that was not idle")
+    programs: dict[str, float] = Field(description="the largest by name and pid, in cores")
+
+
 class Resumption(BaseModel):
     """A resumption of a run. `changed`: changes of the machine since the run began."""
 
@@ -35,6 +45,7 @@ class Resumption(BaseModel):
     command: list[str]
     first_trial: int = Field(description="number of the first trial from then on")
     changed: list[str]
+    cores_taken: CoresTaken | None = None
 
 
 class PlanFile(BaseModel):
@@ -80,6 +91,9 @@ class Manifest(BaseModel):
         default=None, description="where the plan is from; null if it is from no file of its own"
     )
     machine: dict[str, Any] = Field(default_factory=dict, description="before the first trial")
+    cores_taken: CoresTaken | None = Field(
+        default=None, description="before the first bed; null where no part of it is here"
+    )
     machine_after: dict[str, Any] | None = Field(default=None, description="after the last")
     changed: list[str] = Field(
         default_factory=list, description="differences of the machine after the run"
