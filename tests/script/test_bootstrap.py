@@ -1,4 +1,5 @@
-"""Installing Debian's packages: in a scratch root, by Debian's own tools and a stand-in for apt."""
+"""script/bootstrap: Debian's packages in a scratch root, by its own tools and a stand-in for apt;
+the virtual environment in scratch folders."""
 
 import os
 import shutil
@@ -134,3 +135,31 @@ def test_a_kill_amid_leaves_what_the_next_one_finishes(machine: Machine, killed:
     machine.there_before("apache2")  # later, by somebody else
     assert machine.install() == 0
     assert machine.starts_at_boot() == {"apache2"}
+
+
+def set_up(suite: Path) -> None:
+    """Make the virtual environment, with no packages, and a folder that stands for the engine's."""
+    script = ". script/bootstrap; forget_copy; install_python"
+    subprocess.run(["bash", "-c", script], cwd=suite, check=True)
+    (suite / "build/engine").mkdir(exist_ok=True)
+
+
+def test_what_was_set_up_is_kept_in_its_folder_and_made_again_in_a_copy(tmp_path: Path) -> None:
+    suite, copy = tmp_path / "suite", tmp_path / "copy"
+    (suite / "script").mkdir(parents=True)
+    shutil.copy(REPOSITORY / "script/bootstrap", suite / "script")
+    (suite / "requirements.txt").touch()
+    set_up(suite)
+    kept = [".venv/kept", "build/engine/kept"]
+    for path in kept:
+        (suite / path).touch()
+    set_up(suite)
+    assert all((suite / path).exists() for path in kept)
+
+    shutil.copytree(suite, copy, symlinks=True)
+    set_up(copy)
+    assert not any((copy / path).exists() for path in kept)
+    programs = [path for path in (copy / ".venv/bin").iterdir() if not path.is_symlink()]
+    said = "".join(path.read_text() for path in programs) + (copy / ".venv/pyvenv.cfg").read_text()
+    assert str(copy) in said
+    assert str(suite) not in said
