@@ -31,6 +31,7 @@ from stackcost.contracts.wiring import (
     load_end,
 )
 from stackcost.host import namespace
+from stackcost.host.as_root import same_as_root
 from stackcost.host.cores import allowed_cores, harness_on
 from stackcost.host.kernel_client import leave_to_generator
 from stackcost.host.kernel_stack import Kernel
@@ -354,7 +355,7 @@ def check_root() -> None:
     """StackcostError unless this process runs as root."""
     if os.geteuid() != 0:
         raise StackcostError(
-            "the test bed needs root to make network namespaces", "run the same command with sudo"
+            "the test bed needs root to make network namespaces", f"run {same_as_root()}"
         )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.host.as_root import same_as_root
 from stackcost.host.compiler import compile_bpf
 
 KERNEL_TYPES = Path("/sys/kernel/btf/vmlinux")
@@ -88,7 +89,7 @@ class BpfObject:
             reason = _errno()
             self.close()
             raise StackcostError(
-                f"the kernel refuses {source.name} ({reason})", "run as root: sudo stackcost ..."
+                f"the kernel refuses {source.name} ({reason})", f"run as root: {same_as_root()}"
             )
         self.cpus = self._library.libbpf_num_possible_cpus()
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from pyroute2 import netns
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.host.as_root import same_as_root
 
 NAMESPACES = Path("/run/netns")
 
@@ -42,7 +43,7 @@ class NamespaceFiles:
         if refused:
             raise StackcostError(
                 f"network namespace {self._namespace} cannot be entered: {refused[0]}",
-                "run as root: sudo stackcost ...",
+                f"run as root: {same_as_root()}",
             )
 
     def text(self, name: str) -> str:

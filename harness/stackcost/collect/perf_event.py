@@ -7,6 +7,7 @@ import platform
 import struct
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.host.as_root import same_as_root
 
 # include/uapi/linux/perf_event.h
 HARDWARE, SOFTWARE = 0, 1  # enum perf_type_id
@@ -44,6 +45,6 @@ def open_event(
     if failed in (errno.EACCES, errno.EPERM):
         raise StackcostError(
             "perf_event_open needs root, or a lower kernel.perf_event_paranoid",
-            "sudo stackcost ...; or: sysctl kernel.perf_event_paranoid=-1",
+            f"{same_as_root()}; or: sysctl kernel.perf_event_paranoid=-1",
         )
     raise StackcostError(f"perf_event_open: {os.strerror(failed)}")

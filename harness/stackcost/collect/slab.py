@@ -16,6 +16,7 @@ from pathlib import Path
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.host.as_root import same_as_root
 
 SLABINFO = Path("/proc/slabinfo")
 ALIASES = Path("/sys/kernel/slab")
@@ -38,7 +39,7 @@ class Slab(Collector):
             version, _, *lines = SLABINFO.read_text().splitlines()
         except OSError as error:
             raise StackcostError(
-                f"{SLABINFO} cannot be read ({error.strerror})", "run as root: sudo stackcost ..."
+                f"{SLABINFO} cannot be read ({error.strerror})", f"run as root: {same_as_root()}"
             ) from error
         if version != "slabinfo - version: 2.1":
             raise StackcostError(f"{SLABINFO} has an unknown format: {version}")

@@ -11,10 +11,14 @@ from stackcost.collect.cpu_account import CpuAccount
 from stackcost.contracts.errors import StackcostError
 from stackcost.doctor.check import HostCheck, State
 from stackcost.host import io_uring
+from stackcost.host.as_root import as_root
 from stackcost.host.debian import PROGRAMS, install_command
 
 AF_XDP = 44  # include/linux/socket.h; Python has no name for it
-ROOT = "run it as root: sudo stackcost doctor"
+
+
+def _by_root() -> str:
+    return f"run it as root: {as_root('doctor')}"
 
 
 def check_root() -> HostCheck:
@@ -26,7 +30,7 @@ def check_root() -> HostCheck:
         State.MISSING,
         f"the user id is {os.geteuid()}",
         "no test bed can be made",
-        ROOT,
+        _by_root(),
         needed=True,
     )
 
@@ -55,7 +59,7 @@ def check_namespaces() -> HostCheck:
     )
     if tried.returncode == 0:
         return HostCheck("namespaces and veth", State.OK, "they can be made", needed=True)
-    hint = f"{ROOT}; in a container add --privileged; or run: modprobe veth"
+    hint = f"{_by_root()}; in a container add --privileged; or run: modprobe veth"
     if not shutil.which("ip"):
         hint = install_command([PROGRAMS["ip"]])
     return HostCheck(
@@ -78,7 +82,7 @@ def check_af_xdp() -> HostCheck:
             State.MISSING,
             "it is not allowed",
             "the engine has to use packet sockets, which are slower",
-            ROOT,
+            _by_root(),
         )
     except OSError as error:
         return HostCheck(
