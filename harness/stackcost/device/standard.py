@@ -23,7 +23,7 @@ from stackcost.experiment.section import Section
 from stackcost.files import EXPERIMENTS
 from stackcost.search.feeder import CeilingPlan, run_ceilings
 from stackcost.store import RunFolder
-from stackcost.systems.registry import DEVICES, SUFFIX, server_class, server_name
+from stackcost.systems.registry import DEVICES, SUFFIX, nearest, server_class, server_name
 
 PATTERN = EXPERIMENTS / "dut.yaml"
 PATTERN_TLS = EXPERIMENTS / "dut_tls.yaml"  # RFC 9411, 7.6 to 7.9
@@ -61,6 +61,9 @@ def standard_set(
         of_clients = experiment_of(kind, quick, settings, bed, PATTERN_CLIENTS)
         return [run_experiment(of_clients, "dut-tls-clients", results, command, console)]
     experiment = experiment_of(kind, quick, settings, bed, PATTERN_TLS if tls else PATTERN)
+    what = "connections/s and open flows, transactions/s" if tls else "ceilings, events"
+    length = "about nine minutes" if quick else "several times the nine minutes of --quick"
+    console.print(f"three runs: costs, {what}; {length}", highlight=False)
     runs_of = _runs_over_tls if tls else _runs
     for run in runs_of(experiment, quick, results, command, console):
         folders.append(run)
@@ -82,9 +85,10 @@ def experiment_of(
     """
     entry = kind if kind.endswith(SUFFIX) or kind.startswith("dut/") else f"dut/{kind}"
     if entry == WIRE or (entry not in DEVICES and not entry.endswith(SUFFIX)):
-        known = ", ".join(name.removeprefix("dut/") for name in DEVICES if name != WIRE)
+        known = [name.removeprefix("dut/") for name in DEVICES if name != WIRE]
         raise StackcostError(
-            f"there is no device {kind!r}", f"choose one of {known}, or your own Python file"
+            f"there is no device {kind!r}{nearest(kind.removeprefix('dut/'), known)}",
+            "all: docs/adding-a-dut.md; or your own file, such as ./mydut.py",
         )
     pattern = read_experiment(pattern_file, quick)
     name, dut = server_name(entry), _settings(pattern.dut, entry, settings)

@@ -12,30 +12,40 @@ from stackcost.experiment.schema import Experiment
 from stackcost.experiment.shares import SHARED
 from stackcost.files import EXPERIMENTS, PROFILES
 from stackcost.host.yaml_file import read_yaml
-from stackcost.systems.registry import nearest, server_class
+from stackcost.systems.registry import SUFFIX, nearest, server_class
 
 BED = ("hosts", "bed", "generators", "cores", "timeout_factor")  # sections that a test bed is of
 RENAMED = {  # keys that an older file may have
     "patience": " any more; it is timeout_factor",
     "nginx": " any more; its settings are in section server, and backends in haproxy",
 }
+ALL = f"give the path of a file, or the name of one in {EXPERIMENTS}"
 Location = tuple[int | str, ...]
 
 
 def experiment_file(named: Path) -> Path:
     """The file for a path, or for the name of a built-in experiment.
 
-    A file of the user has priority. StackcostError with the known names if there is neither.
+    A file of the user has priority. StackcostError with the nearest names if there is neither.
     """
+    if named.suffix == SUFFIX:
+        raise StackcostError(
+            f"{named} is Python, not an experiment file",
+            "name it in `servers` of an experiment file, or run: stackcost ceiling FILE.py",
+        )
     if named.is_file():
         return named
     own = EXPERIMENTS / f"{named}.yaml"
     if named.name == str(named) and own.is_file():
         return own
-    names = ", ".join(sorted(path.stem for path in EXPERIMENTS.glob("*.yaml")))
     raise StackcostError(
-        f"there is no experiment file {named}", f"give the path of a file, or one of: {names}"
+        f"there is no experiment file {named}{nearest(named.stem, experiment_names())}", ALL
     )
+
+
+def experiment_names() -> list[str]:
+    """The names of the built-in experiments."""
+    return sorted(path.stem for path in EXPERIMENTS.glob("*.yaml"))
 
 
 def read_experiment(path: Path, quick: bool = False, share_cores: bool = False) -> Experiment:

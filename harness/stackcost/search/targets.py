@@ -7,11 +7,12 @@ from typing import get_args
 from stackcost.analysis.ceiling.settings import SearchSettings, settings_for
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import CeilingKind
+from stackcost.duts.base import Dut
 from stackcost.experiment.matrix import Variant, variants
-from stackcost.experiment.read_file import experiment_file, read_experiment
+from stackcost.experiment.read_file import experiment_file, experiment_names, read_experiment
 from stackcost.files import EXPERIMENTS
 from stackcost.search.feeder import CeilingPlan
-from stackcost.systems.registry import DEVICES, SHIPPED
+from stackcost.systems.registry import SHIPPED, SUFFIX, nearest, server_class
 
 
 def ceiling_plan(
@@ -38,15 +39,17 @@ def ceiling_plan(
 
 
 def _targets(system: str) -> list[Variant]:
-    if system in SHIPPED:
-        usual = "dut.yaml" if system in DEVICES else "compare.yaml"
+    if system in SHIPPED or system.endswith(SUFFIX):
+        usual = "dut.yaml" if issubclass(server_class(system), Dut) else "compare.yaml"
         chosen = {"servers": [system]}
         return variants(read_experiment(EXPERIMENTS / usual).model_copy(update=chosen))
     try:
         file = experiment_file(Path(system))
-    except StackcostError as error:
+    except StackcostError:
+        known = nearest(system, [*SHIPPED, *experiment_names()])
         raise StackcostError(
-            f"{error.what}, and no built-in server of this name: {', '.join(SHIPPED)}", error.hint
+            f"there is no server and no experiment file {system}{known}",
+            f"all servers: docs/experiment-file.md, `servers`; all experiments: {EXPERIMENTS}",
         ) from None
     return variants(read_experiment(file))
 

@@ -83,10 +83,11 @@ SHIPPED = {
 def nearest(name: str, known: Iterable[str]) -> str:
     """The known names that are like `name`, as the end of a sentence; all, where none is.
 
-    Of ten names or more only those that are alike are said.
+    Of ten names or more only those that are alike are said. `nginx` is like `nginx/kernel`.
     """
     names = list(known)
-    alike = get_close_matches(name, names, n=3, cutoff=0.6)
+    alike = [each for each in names if name in each.split("/")][:3]
+    alike = alike or get_close_matches(name, names, n=3, cutoff=0.6)
     if alike:
         return f"; did you mean {' or '.join(alike)}?"
     return f"; there are {', '.join(names)}" if 0 < len(names) < 10 else ""
