@@ -43,7 +43,48 @@ def test_it_says_its_version() -> None:
         (
             ("run", "no.yaml"),
             "there is no experiment file no.yaml",
-            "or one of: cdn_cache, compare,",
+            "or the name of one in ",
+        ),
+        (
+            ("run", "compar"),
+            "there is no experiment file compar; did you mean compare",
+            "or the name of one in ",
+        ),
+        (
+            ("run", "site.py"),
+            "site.py is Python, not an experiment file",
+            "stackcost ceiling FILE.py",
+        ),
+        (
+            ("ceiling", "ngnix/kernel"),
+            "there is no server and no experiment file ngnix/kernel; did you mean nginx/kernel or ",
+            "all servers: docs/experiment-file.md",
+        ),
+        (
+            ("ceiling", "nginx"),
+            "there is no server and no experiment file nginx; did you mean nginx/kernel or ",
+            "all servers: docs/experiment-file.md",
+        ),
+        (
+            ("ceiling", "compar"),
+            "there is no server and no experiment file compar; did you mean compare",
+            "all servers: docs/experiment-file.md",
+        ),
+        (("ceiling", "no.py"), "there is no file ", "docs/adding-a-server.md"),
+        (
+            ("dut", "nftable", "--quick"),
+            "there is no device 'nftable'; did you mean nftables",
+            "all: docs/adding-a-dut.md",
+        ),
+        (
+            ("ceiling", "nginx/kernel", "--results", "README.md/results", "--wait"),
+            "cannot make a folder in README.md/results: ",
+            "choose another folder: --results FOLDER",
+        ),
+        (
+            ("run", "compare", "--results", "README.md/results"),
+            "cannot make a folder in README.md/results: ",
+            "choose another folder: --results FOLDER",
         ),
         (
             ("report", "experiments"),

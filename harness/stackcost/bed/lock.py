@@ -3,8 +3,8 @@
 import fcntl
 import os
 import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -14,6 +14,8 @@ from stackcost.host.waiting import wait_until
 
 POLL_S = 0.5
 ACTIVE = "another run is active on this machine"
+ENDS = "wait until it ends, or press Ctrl-C in its terminal"
+WAITS = "add --wait to run, ceiling or dut, or press Ctrl-C in the other run's terminal"
 
 
 class LockedError(StackcostError):
@@ -37,7 +39,7 @@ class RunLock:
 
     def __enter__(self) -> Self:
         if RunLock._depth == 0:
-            RunLock._held = locked_file(state_folder() / "lock", ACTIVE, self._timeout_s)
+            RunLock._held = locked_file(state_folder() / "lock", ACTIVE, self._timeout_s, WAITS)
             RunLock._held.__enter__()
         RunLock._depth += 1
         return self
@@ -49,11 +51,27 @@ class RunLock:
 
 
 @contextmanager
-def locked_file(path: Path, taken: str, timeout_s: float = 0.0) -> Iterator[int]:
+def lock_when_free(say: Callable[[str], None], timeout_s: float) -> Iterator[None]:
+    """Lock this machine as `RunLock` does, after another run has ended; `say` is told who has it.
+
+    `timeout_s`: how long to wait before the LockedError.
+    """
+    with ExitStack() as held:
+        try:
+            held.enter_context(RunLock())
+        except LockedError as busy:
+            say(busy.what)
+            held.enter_context(RunLock(timeout_s))
+        yield
+
+
+@contextmanager
+def locked_file(path: Path, taken: str, timeout_s: float = 0.0, hint: str = ENDS) -> Iterator[int]:
     """Lock a file and write our pid into it; yields the descriptor that holds the lock.
 
     The kernel releases it when the last process that has the descriptor ends. LockedError, which
-    begins with `taken`, if another process has it; `timeout_s`: how long to wait for its end.
+    begins with `taken` and has this hint, if another process has it; `timeout_s`: how long to wait
+    for its end.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -61,7 +79,7 @@ def locked_file(path: Path, taken: str, timeout_s: float = 0.0) -> Iterator[int]
             holder = os.read(descriptor, 200).decode(errors="replace").strip()
             raise LockedError(
                 f"{taken} ({holder or 'it is just starting'})",
-                "wait until it ends, or press Ctrl-C in its terminal",
+                hint,
             )
         started = time.strftime("%Y-%m-%d %H:%M:%S %Z")
         os.ftruncate(descriptor, 0)

@@ -51,6 +51,7 @@ def new_campaign(
     fields of the manifest. StackcostError without root, and if another run is active.
     """
     check_root()
+    RunFolder.check_place(results)
     tell_waiting(LOCK_IN_USE)
     locked = RunLock() if here else nullcontext()
     with locked, ending_signals_raise(), shown(console) as progress:

@@ -8,6 +8,7 @@ import typer
 
 from stackcost.cli.application import DEFAULT_RESULTS, command, conclude, make_console
 from stackcost.cli.live import Live, shown_live
+from stackcost.cli.wait import Wait, alone
 
 
 @command()
@@ -46,6 +47,7 @@ def ceiling(
         Path, typer.Option(metavar="FOLDER", help="the run gets a new folder in this folder")
     ] = DEFAULT_RESULTS,
     live: Live = None,
+    wait: Wait = False,
 ) -> None:
     """Find the highest load without loss (NDR) and with 0.5 % loss (PDR). Needs root."""
     from stackcost.search.feeder import run_ceilings
@@ -53,6 +55,6 @@ def ceiling(
 
     console = make_console()
     plan = ceiling_plan(systems, of, quick, width, most, repeat)
-    with shown_live(live, console):
+    with shown_live(live, console), alone(wait, results, console):
         folder = run_ceilings(plan, "ceiling", results, sys.argv, console)
     conclude(folder, console)

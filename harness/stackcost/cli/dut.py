@@ -10,6 +10,7 @@ from rich.console import Console
 
 from stackcost.cli.application import DEFAULT_RESULTS, INTERRUPTED, command, make_console
 from stackcost.cli.live import Live, shown_live
+from stackcost.cli.wait import Wait, alone
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.roles import Backend
 
@@ -65,6 +66,7 @@ def dut(
         Path, typer.Option(metavar="FOLDER", help="each run gets a new folder in this folder")
     ] = DEFAULT_RESULTS,
     live: Live = None,
+    wait: Wait = False,
 ) -> None:
     """Stress a device under test: costs, ceilings, a full table, a cut link. Needs root."""
     from stackcost.device.standard import standard_set
@@ -79,11 +81,7 @@ def dut(
         "ip_version": ip_version,
     }
     chosen = {name: value for name, value in settings.items() if value is not None}
-    if not clients:
-        length = "about nine minutes" if quick else "several times the nine minutes of --quick"
-        what = "connections/s and open flows, transactions/s" if tls else "ceilings, events"
-        console.print(f"three runs: costs, {what}; {length}", highlight=False)
-    with shown_live(live, console):
+    with shown_live(live, console), alone(wait, results, console):
         folders = standard_set(kind, quick, chosen, results, sys.argv, console, bed, tls, clients)
     if page := _report(folders, console):
         console.print(f"report: {page}", soft_wrap=True, highlight=False)

@@ -8,6 +8,7 @@ import typer
 
 from stackcost.cli.application import DEFAULT_RESULTS, command, conclude, make_console
 from stackcost.cli.live import Live, shown_live
+from stackcost.cli.wait import Wait, alone
 
 
 @command()
@@ -34,6 +35,7 @@ def run(
         ),
     ] = None,
     live: Live = None,
+    wait: Wait = False,
 ) -> None:
     """Run an experiment, print the result, and write the report. Needs root."""
     from stackcost.comparison.feeder import resume_experiment, run_experiment
@@ -44,7 +46,7 @@ def run(
     if (experiment is None) == (resume is None):
         raise typer.BadParameter("give either EXPERIMENT or --resume RUN")
     console = make_console()
-    with shown_live(live, console):
+    with shown_live(live, console), alone(wait, resume.parent if resume else results, console):
         if resume:
             folder = resume_experiment(RunFolder.open(resume), sys.argv, console)
         elif experiment:

@@ -5,13 +5,13 @@ separate statistical test, so the allowed error rate is divided among them (Bonf
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from stackcost.analysis.thresholds import RATE
-from stackcost.bed.lock import LockedError, RunLock
+from stackcost.bed.lock import lock_when_free
 from stackcost.experiment.matrix import Variant
 from stackcost.gate.baseline import (
     Baseline,
@@ -225,15 +225,8 @@ class Gate:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """No other run is active; says so while it waits for one to end."""
-        lock = RunLock()
-        try:
-            lock.__enter__()
-        except LockedError as busy:
-            self.say(f"{self.target.name}: waiting for at most an hour: {busy.what}")
-            lock = RunLock(LOCK_TIMEOUT_S)
-            lock.__enter__()
-        with ExitStack() as held:
-            held.push(lock)
+        waiting = f"{self.target.name}: waiting for at most an hour: "
+        with lock_when_free(lambda busy: self.say(waiting + busy), LOCK_TIMEOUT_S):
             yield
 
     def _no_baseline(self) -> GateResult:

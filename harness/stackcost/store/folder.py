@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 RESERVE, RESERVED_BYTES = "reserve", 512 << 10  # a manifest of a large matrix is half of that
 MANIFEST, SUMMARY, TRIALS, SAMPLES = "manifest.json", "summary.json", "trials.jsonl", "samples"
+OTHER_PLACE = "choose another folder: --results FOLDER"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,18 @@ class RunFolder:
         self.path = path
         self._unlock: weakref.finalize | None = None  # only while it is measured here
 
+    @staticmethod
+    def check_place(results_root: Path) -> None:
+        """StackcostError unless a run can have a folder under `results_root`; makes nothing."""
+        there = results_root.absolute()
+        while not there.exists():
+            there = there.parent
+        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+            why = "cannot be written" if there.is_dir() else "is not a folder"
+            raise StackcostError(
+                f"cannot make a folder in {results_root}: {there} {why}", OTHER_PLACE
+            )
+
     @classmethod
     def create(cls, results_root: Path, name: str) -> Self:
         """A new folder `<UTC time>-<name>` under `results_root`, which is made when missing."""
@@ -73,7 +86,7 @@ class RunFolder:
             except OSError as error:
                 raise StackcostError(
                     f"cannot make the results folder {path}: {error.strerror}",
-                    "choose another folder: --results FOLDER",
+                    OTHER_PLACE,
                 ) from error
             run = cls(path)
             try:

@@ -1,0 +1,50 @@
+"""The lock of a machine, in a folder of its own."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stackcost.bed import lock
+from stackcost.bed.lock import ACTIVE, LockedError, RunLock, lock_when_free
+
+OTHER_RUN = """
+import sys, time
+from pathlib import Path
+from stackcost.bed.lock import locked_file
+with locked_file(Path(sys.argv[1]), "taken"):
+    print("has it", flush=True)
+    time.sleep(float(sys.argv[2]))
+"""
+
+
+def other_run(folder: Path, seconds: float) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-c", OTHER_RUN, str(folder / "lock"), str(seconds)]
+    other = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert other.stdout is not None and other.stdout.readline() == "has it\n"
+    return other
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(lock, "state_folder", lambda: tmp_path)
+    return tmp_path
+
+
+def test_who_waits_says_for_whom_and_begins_when_the_other_run_has_ended(folder: Path) -> None:
+    said: list[str] = []
+    with other_run(folder, 1) as other, lock_when_free(said.append, 60):
+        assert other.wait(0.5) == 0
+        with pytest.raises(LockedError, match="taken"), lock.locked_file(folder / "lock", "taken"):
+            pass
+    (line,) = said
+    assert line.startswith(f"{ACTIVE} (pid {other.pid}, since ")
+
+
+def test_who_does_not_wait_is_told_how(folder: Path) -> None:
+    with other_run(folder, 60) as other:
+        with pytest.raises(LockedError) as told, RunLock():
+            pass
+        other.kill()
+    assert "--wait" in told.value.hint
