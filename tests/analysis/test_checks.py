@@ -152,7 +152,7 @@ def test_missing_flows_of_a_hold_are_flagged() -> None:
     trial = hold_trial(2000, {"slab.bytes": 1.0})
     assert flags_of(Readings(trial), (1,)) == []
     trial.load.held_flows = 1998.0
-    assert flags_of(Readings(trial), (1,)) == ["1998 flows held open, not 2000"]
+    assert flags_of(Readings(trial), (1,)) == ["1,998 flows held open, not 2,000"]
 
 
 def test_bytes_requests_and_counts_must_agree_exactly() -> None:

@@ -12,7 +12,7 @@ from stackcost.analysis.summary import Summary
 from stackcost.contracts.counts import FramesPassed
 from stackcost.contracts.trial import Trial
 from stackcost.report.answer import print_answer
-from stackcost.report.answers import trust_answer
+from stackcost.report.answers import ceiling_answer, trust_answer
 from stackcost.report.difference import Side, difference
 from stackcost.report.export import table
 from stackcost.report.flags import flag_lines
@@ -89,3 +89,23 @@ def test_an_export_begins_each_load_with_its_failed_connections(tmp_path: Path) 
     assert failed["value"].tolist()[-1] == 9_000 and failed["value"].tolist()[0] == 3
     loads = rows.dropna(subset="offered_cps").groupby(["system", "offered_cps"])
     assert set(loads["figure"].first()) == {"failed"} and loads.ngroups == 4
+
+
+def test_trials_that_are_not_used_are_told_by_their_reasons(summary: Summary) -> None:
+    """A search's trials were called disturbed, and eight repeats all trial 24."""
+    search = "a trial of the search for the load"
+    reasons = [search] * 3 + [f"disturbed; repeated as trial {number}" for number in (24, 31)]
+    rows = [
+        row.model_copy(update={"set_aside": reason})
+        for row, reason in zip(summary.trials, reasons + [""] * len(summary.trials), strict=False)
+    ]
+    aside = summary.model_copy(update={"trials": rows})
+    told = f"5 more trials not used: 3 ({search}), 2 (disturbed and repeated)"
+    assert told in flag_lines(aside) and told in opening(aside)
+    assert told in trust_answer(OpenedRuns(costs=[opened_costs(aside)]))
+
+
+def test_a_ceiling_that_was_found_for_the_loads_is_not_denied(summary: Summary) -> None:
+    found = summary.model_copy(update={"ceilings": {"nginx/kernel": 4_000.0}})
+    answer = ceiling_answer(OpenedRuns(costs=[opened_costs(found)]))
+    assert answer.startswith("**Ceiling of nginx/kernel, found before the first round: 4,000 conn")

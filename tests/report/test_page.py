@@ -1,13 +1,17 @@
 """How a report looks in a browser, as far as a test can tell: nothing is cut off or squeezed."""
 
+import re
+from typing import Any
+
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.container import BarContainer
+from nbformat import v4
 
 from stackcost.analysis.spread import spread
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Factor, Memory, ServerResult
-from stackcost.report.notebook import _join, question
-from stackcost.report.plots.drawing import labels, panels
+from stackcost.report.page import QUESTION, as_page
+from stackcost.report.plots.drawing import as_svg, labels, panels, title
 from stackcost.report.plots.factors import factor_intervals
 from stackcost.report.plots.memory import memory_by_system
 from stackcost.report.show import as_html
@@ -75,12 +79,47 @@ def test_a_long_name_takes_several_lines_and_a_short_one_is_not_broken() -> None
     assert f"<td>2 {whole}(1-3)</span></td>" in html
 
 
-def test_what_a_report_is_about_stands_before_the_links_to_its_questions() -> None:
-    names = ["cpu_cost", "trust"]
-    sources = [cell.source for cell in _join(names, []).cells]
-    (head,) = (at for at, source in enumerate(sources) if "head(open_runs(runs))" in source)
-    links = "\n".join(f"1. [{question(name)}](#{name})" for name in names)
-    assert sources[head + 1] == links
+def of_notebook(name: str, text: str, shows: str = "", code: bool = True) -> list[Any]:
+    """A heading with text, and a cell of code that shows this."""
+    cells = [v4.new_markdown_cell(text)]  # type: ignore[no-untyped-call]
+    if code:
+        output = v4.new_output("display_data", data={"text/html": shows})  # type: ignore[no-untyped-call]
+        cells.append(v4.new_code_cell("show()", outputs=[output] if shows else []))  # type: ignore[no-untyped-call]
+    for cell in cells:
+        cell.metadata[QUESTION] = name
+    return cells
+
+
+def test_questions_are_folded_and_what_has_no_results_is_left_out() -> None:
+    said = v4.new_output("display_data", data={"text/html": "<p>The answer</p>"})  # type: ignore[no-untyped-call]
+    head = v4.new_code_cell("first_screen()", outputs=[said])  # type: ignore[no-untyped-call]
+    cells = [
+        head,
+        *of_notebook("cpu", "# What?", "<p>112 us</p>"),
+        *of_notebook("cpu", "## Nothing\n\nwords about nothing"),
+        *of_notebook("cpu", "## Where?\n\nwords about where", code=False),
+        *of_notebook("cpu", "### Here", "<p>there</p>"),
+        *of_notebook("cpu", "## Empty", code=False),
+        *of_notebook("cpu", "### Nothing below"),
+        *of_notebook("others", "# What did others publish?"),
+        *of_notebook("others", "## Tables\n\nwords about tables"),
+    ]
+    page = as_page(v4.new_notebook(cells=cells), "a run")  # type: ignore[no-untyped-call]
+    assert re.findall(r"<summary><h\d>(.*?)</h\d></summary>", page) == ["What?", "Where?", "Here"]
+    before, folded = page.split("<details>", 1)
+    assert "The answer" in before and "112 us" in folded and "words about where" in folded
+    assert "about nothing" not in page and "about tables" not in page
+    assert page.count("<details>") == page.count("</details>") == 3
+
+
+def test_who_cannot_see_a_figure_is_told_what_it_shows() -> None:
+    figure, (axes,) = panels(1)
+    axes.plot([1, 2], [3, 4])
+    labels(axes, "offered connections/s", 'us & "more"')
+    title(axes, "nginx/kernel")
+    named = 'aria-label="us &amp; &quot;more&quot; over offered connections/s: nginx/kernel"'
+    assert as_svg(figure).startswith(f'<svg role="img" {named}')
+    assert '<th scope="col">of</th>' in as_html(TextTable("title", ("of",), [("nginx",)]))
 
 
 def test_memory_without_flows_is_of_the_system_alone_and_not_of_the_machine() -> None:

@@ -269,7 +269,7 @@ def _of_hold(seen: Readings) -> list[str]:
         return ["held flows were not counted"]
     if load.held_flows == load.open_flows:
         return []
-    return [f"{load.held_flows:g} flows held open, not {load.open_flows}"]
+    return [f"{load.held_flows:,.10g} flows held open, not {load.open_flows:,}"]
 
 
 def _of_rate(seen: Readings) -> list[str]:

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from stackcost.analysis.summary import Factor
 from stackcost.report.bounds import bounds_sentence, has_bounds, times
 from stackcost.report.difference import Difference, sentence
-from stackcost.report.flags import failures_list
+from stackcost.report.flags import failures_list, not_used
 from stackcost.report.http import KINDS, Curve, Tls, ceiling_over_axis, series
 from stackcost.report.opened import OpenedRuns
+from stackcost.report.story import loads_found
 from stackcost.report.verdict_notes import verdict_notes
-from stackcost.report.words import number, with_interval, with_range
+from stackcost.report.words import count, number, with_interval, with_range
 
 NAMED = 2  # up to this number all factors are listed; of more, the smallest and the largest
 
@@ -115,6 +116,8 @@ def ceiling_answer(runs: OpenedRuns) -> str:
     ]
     if sentences:
         return "\n\n".join(f"**{each}.**" for each in sentences)
+    if found := [each for summary in runs.summaries if (each := loads_found(summary))]:
+        return "\n\n".join(f"**{each.rstrip('.')}.**" for each in found)
     return (
         "**No ceiling was searched in these runs** (`stackcost ceiling` does that). The tables "
         "below show how long connections take at the offered loads."
@@ -132,14 +135,14 @@ def trust_answer(runs: OpenedRuns) -> str:
     """The numbers of trials, of flagged trials, and of checks that hold."""
     everything = [trial for summary in runs.summaries for trial in summary.trials]
     trials = [trial for trial in everything if not trial.set_aside]
-    aside = len(everything) - len(trials)
-    kept = f" {aside} more {'are' if aside > 1 else 'is'} stored, but not used." if aside else ""
+    kept = "".join(f" {line}." for summary in runs.summaries if (line := not_used(summary)))
     flagged = sum(bool(trial.flags) for trial in trials)
     checks = [check.holds for trial in trials for check in trial.checks]
     unknown = checks.count(None)
     return (
-        f"**{flagged or 'None'} of {len(trials)} trials {'are' if flagged > 1 else 'is'} flagged. "
-        f"{checks.count(True)} checks hold, {checks.count(False)} fail, and {unknown} were not "
+        f"**{flagged or 'None'} of {count(len(trials), 'trial')} "
+        f"{'are' if flagged > 1 else 'is'} flagged. {count(checks.count(True), 'check')} held, "
+        f"{checks.count(False)} failed, and {unknown} {'was' if unknown == 1 else 'were'} not "
         f"possible on this machine.{kept}**\n\n{failures_list(runs.summaries)}"
     ).rstrip()
 

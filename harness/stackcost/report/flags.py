@@ -7,6 +7,7 @@ from stackcost.analysis.summary import Summary, TrialRow
 from stackcost.report.stored import ONE_CORE
 from stackcost.report.words import count
 
+REPEATED = re.compile(r"; repeated as trial \d+")
 SHOWN = 6  # reasons besides failures; `stackcost show --long` and the report have every trial
 
 
@@ -18,9 +19,10 @@ def flag_lines(summary: Summary) -> list[str]:
     """
     used = [trial for trial in summary.trials if not trial.set_aside]
     checks = [check.holds for trial in used for check in trial.checks]
+    unknown = checks.count(None)
     lines = [
         f"checks: {checks.count(True)} hold, {checks.count(False)} fail, "
-        f"{checks.count(None)} were not possible"
+        f"{unknown} {'was' if unknown == 1 else 'were'} not possible"
     ]
     lines += [f"  {line}" for line in failures(summary)]
     others = _by_kind((trial, reason) for trial in used for reason in _others(trial))
@@ -32,13 +34,22 @@ def flag_lines(summary: Summary) -> list[str]:
             f"load and server share physical cores (CPU {shared}), so each side slows the other "
             "one; cores: auto avoids it"
         )
-    aside = [(trial, trial.set_aside) for trial in summary.trials if trial.set_aside]
-    if aside:
-        why = ", ".join(f"{len(found)} ({found[0][1]})" for found in _by_kind(aside))
-        lines.append(f"{count(len(aside), 'more trial')} not used: {why}")
+    if aside := not_used(summary):
+        lines.append(aside)
     if summary.state == "interrupted":
         lines.append("this run was interrupted; the figures use the trials before that")
     return lines
+
+
+def not_used(summary: Summary) -> str:
+    """How many trials are in no figure, and why; empty if all are used."""
+    aside = [
+        (trial, REPEATED.sub(" and repeated", trial.set_aside))
+        for trial in summary.trials
+        if trial.set_aside
+    ]
+    why = ", ".join(f"{len(found)} ({found[0][1]})" for found in _by_kind(aside))
+    return f"{count(len(aside), 'more trial')} not used: {why}" if aside else ""
 
 
 def failures(summary: Summary, systems: Collection[str] = ()) -> list[str]:

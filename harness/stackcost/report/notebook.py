@@ -13,8 +13,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from jinja2 import Environment
-from markupsafe import Markup
 from traitlets.config import Config
 
 from stackcost.contracts.errors import StackcostError
@@ -36,14 +34,14 @@ with hidden("rfc3987_syntax"):
     import nbformat
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, DeadKernelError
-    from nbconvert import HTMLExporter
 
-PAGE = Path(__file__).with_name("page.html.j2")
-HEAD = """from stackcost.report.opened import open_runs
+    from stackcost.report.page import QUESTION, as_page
+
+HEAD = """from stackcost.report.first_screen import first_screen
+from stackcost.report.opened import open_runs
 from stackcost.report.show import show
-from stackcost.report.story import head
 
-show(head(open_runs(runs)))"""
+show(*first_screen(open_runs(runs)))"""
 
 
 def fitting(runs: OpenedRuns) -> list[str]:
@@ -63,7 +61,7 @@ def fitting(runs: OpenedRuns) -> list[str]:
         "http_tests": with_tests,
         "past_ceiling": any(at_rates(summary) for summary in runs.summaries),
         "disk_cache": any(is_cache(summary) for summary in runs.summaries),
-        "cpu_cost": len(runs.costs) > len(runs.tested),
+        "cpu_cost": runs.have_profile_loads,
         "memory_cost": with_memory,
         "ceilings": bool(runs.ceilings) or bool(runs.costs and not with_tests),
         "compare_runs": comparable,
@@ -98,7 +96,7 @@ def render(runs: Sequence[Path], page: Path, only: str = "") -> Path:
         finally:
             write_whole(executed, nbformat.writes(notebook).encode())  # type: ignore[no-untyped-call]
         title = ", ".join(run.name for run in runs)
-        write_whole(page, _to_html(notebook, title).encode())
+        write_whole(page, as_page(notebook, title).encode())
     return page
 
 
@@ -115,23 +113,21 @@ def _read(name: str) -> nbformat.NotebookNode:
 
 
 def _join(names: Sequence[str], runs: Sequence[Path]) -> nbformat.NotebookNode:
-    """One notebook of many: a cell that names the runs, what they are about, links to the questions
-    that follow, and an anchor before each of them.
+    """One notebook of many: a cell that names the runs, the first screen, and the questions.
 
     Its cells are those of the suite; content of a run is shown only by `show`.
     """
     whole = _read(names[0])
     parameters = f"runs = {[str(run.resolve()) for run in runs]}"
-    contents = "\n".join(f"1. [{question(name)}](#{name})" for name in names)
     cells = [
         nbformat.v4.new_code_cell(parameters),  # type: ignore[no-untyped-call]
         nbformat.v4.new_code_cell(HEAD),  # type: ignore[no-untyped-call]
-        nbformat.v4.new_markdown_cell(contents),  # type: ignore[no-untyped-call]
     ]
     for name in names:
-        anchor = f'<a id="{name}"></a>'
-        cells.append(nbformat.v4.new_markdown_cell(anchor))  # type: ignore[no-untyped-call]
-        cells += [c for c in _read(name).cells if "parameters" not in c.metadata.get("tags", [])]
+        own = [c for c in _read(name).cells if "parameters" not in c.metadata.get("tags", [])]
+        for cell in own:
+            cell.metadata[QUESTION] = name
+        cells += own
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"
     whole.cells = cells
@@ -201,20 +197,3 @@ def _connection(place: Path) -> Config:
     """
     files = {"connection_file": str(place / "kernel.json"), "ip": str(place / "kernel")}
     return Config(KernelManager={"transport": "ipc", **files})
-
-
-def _to_html(executed: nbformat.NotebookNode, title: str) -> str:
-    """The notebook's text and outputs, without its code, in the suite's own page.
-
-    nbconvert's full page brings scripts that it loads from a network; its "basic" body has none.
-    """
-    exporter = HTMLExporter(
-        template_name="basic",
-        exclude_input=True,
-        exclude_input_prompt=True,
-        exclude_output_prompt=True,
-        extra_template_basedirs=[],  # by default the folder in which the command was started
-    )
-    body, _ = exporter.from_notebook_node(executed)
-    template = Environment(autoescape=True).from_string(PAGE.read_text())
-    return template.render(title=f"stackcost {title}", body=Markup(body))

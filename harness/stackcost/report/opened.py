@@ -74,6 +74,11 @@ class OpenedRuns:
         """Runs of HTTP tests."""
         return [summary for summary in self.summaries if summary.has_tests]
 
+    @property
+    def have_profile_loads(self) -> bool:
+        """Whether a run has costs at loads of ASTF profiles, and not only tests of HTTP clients."""
+        return len(self.costs) > len(self.tested)
+
     def add(self, manifest: Manifest, summary: AnySummary) -> None:
         """Add a run with its summary."""
         if isinstance(summary, CeilingSummary):

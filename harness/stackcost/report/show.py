@@ -79,7 +79,7 @@ def _cells(row: tuple[str, ...]) -> str:
 def as_html(table: TextTable) -> str:
     """A table with its title as caption; every cell is text, never markup."""
     table = table.brief()
-    head = "".join(f"<th>{cell_html(column)}</th>" for column in table.columns)
+    head = "".join(f'<th scope="col">{cell_html(column)}</th>' for column in table.columns)
     rows = "".join(f"<tr>{_cells(row)}</tr>" for row in table.rows)
     caption = f"<caption>{cell_html(table.title)}</caption>"
     style = 'style="text-align:left"'

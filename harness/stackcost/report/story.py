@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from stackcost.analysis.summary import ServerResult, Summary
-from stackcost.report.flags import failures_list
+from stackcost.report.flags import failures_list, not_used
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.words import count, number
 
@@ -59,8 +59,8 @@ def of_trials(summary: Summary) -> str:
     used = [trial for trial in summary.trials if not trial.set_aside]
     flagged = sum(bool(trial.flags) for trial in used)
     note = f", {flagged} of them flagged" if flagged else ", none flagged"
-    aside = len(summary.trials) - len(used)
-    kept = f"; {aside} more not used (disturbed or cut short)" if aside else ""
+    aside = not_used(summary)
+    kept = f"; {aside}" if aside else ""
     return f"`{summary.run}`: {count(len(used), 'trial')}{note}{kept}"
 
 

@@ -23,6 +23,7 @@ from stackcost.report.paths import is_path, paths_answer, paths_table
 from stackcost.report.story import loads_found
 from stackcost.report.tables import (
     TextTable,
+    breakdown_table,
     factor_table,
     generator_table,
     latency_table,
@@ -113,8 +114,8 @@ def print_long(summary: Summary, console: Console) -> None:
         _print_table(clients_table(summary), console)
         _print_rates_and_disk(summary, console)
     else:
-        for table in (load_table(summary), latency_table(summary), memory_table(summary)):
-            _print_table(table, console)
+        for make in (load_table, breakdown_table, latency_table, memory_table):
+            _print_table(make(summary), console)
         if any(factor.ratio.median is not None for factor in summary.factors):
             _print_table(factor_table(summary), console)
     _print_trials(summary, console)

@@ -3,7 +3,7 @@
 from stackcost.analysis.significance import values_needed
 from stackcost.analysis.summary import Summary
 from stackcost.analysis.thresholds import RATE
-from stackcost.report.words import pair
+from stackcost.report.words import count, pair
 
 CANNOT_TELL = "cannot tell"  # verdict of too few rounds
 
@@ -19,8 +19,9 @@ def verdict_notes(summary: Summary) -> list[str]:
     if undecided and 0 < rounds < needed:
         more = needed - rounds
         return [
-            f"No verdict is possible: {rounds} rounds, {needed} can show a difference. Set rounds: "
-            f"{needed} (now {rounds}), which takes about {1 + more / rounds:.1f} times as long."
+            f"No verdict is possible: {count(rounds, 'round')}, {needed} can show a difference. "
+            f"Set rounds: {needed} (now {rounds}), which takes about {1 + more / rounds:.1f} times "
+            "as long."
         ]
     if len(pairs) > 1 and any(each.comparison and each.comparison.differs for each in found):
         return [

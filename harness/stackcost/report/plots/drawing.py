@@ -4,6 +4,7 @@ import io
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from html import escape
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,17 @@ def as_svg(figure: Figure) -> str:
     with _plain_text(figure):
         FigureCanvasSVG(figure).print_svg(drawing)
     text = visible(drawing.getvalue())
-    return text[text.index("<svg") :]
+    named = f'<svg role="img" aria-label="{escape(_name(figure))}"'
+    return named + text[text.index("<svg") + len("<svg") :]
+
+
+def _name(figure: Figure) -> str:
+    """What a figure shows, for who cannot see it: its axes' names and its panels' titles."""
+    every = [axes for axes in figure.axes if axes.get_visible()]
+    panels = [axes.get_title(loc="left") for axes in every]
+    words = [each for axes in every for each in (axes.get_ylabel(), axes.get_xlabel())]
+    told = [" over ".join(dict.fromkeys(filter(None, words))), ", ".join(filter(None, panels))]
+    return visible(": ".join(filter(None, told)) or "figure")
 
 
 def save(figure: Figure, to: Path) -> None:

@@ -5,6 +5,7 @@ from stackcost.report.tables.figures import figure_table, own_figure_table, syst
 from stackcost.report.tables.load import (
     breakdown_table,
     generator_table,
+    hardware_table,
     latency_table,
     load_table,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "factor_table",
     "figure_table",
     "generator_table",
+    "hardware_table",
     "latency_table",
     "line_rate_table",
     "load_table",

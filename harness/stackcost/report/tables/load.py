@@ -1,6 +1,6 @@
 """The cost and the duration of a connection at every load."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import PUBLISHED_TCP, Level, Summary
@@ -14,22 +14,30 @@ NAGLE = (
     "100 ms (Nagle), which is not the stack's own time"
 )
 
+# Whose time, and its figures. The kernel's work on a polling peer's core and the idle task's are in
+# no total.
+PARTS = (
+    ("server", "server_cpu"),
+    ("beside it, in no total", "peer_kernel_cpu"),
+    ("idle task, in no total", "idle_task"),
+    ("softirq vector", "softirq"),
+    ("thread on its cores", "threads"),
+    ("generator", "generator_cpu"),
+)
 SHARES = ("opened", "late", "busy")  # of each of several generators
 
 
 def load_table(summary: Summary) -> TextTable:
-    """CPU per connection at every load, and separately that of the generator."""
+    """CPU per connection at every load, and the share of its time that the generator worked."""
     return TextTable(
         "CPU per completed connection, microseconds: median (min-max of the rounds)",
-        ("server", "offered /s", "completed /s", "server's side", "by kind", "generator", "busy"),
+        ("server", "offered /s", "completed /s", "server's side", "generator busy"),
         [
             (
                 server.name,
                 f"{level.load}, {level.not_held}" if level.not_held else level.load,
                 number(level["completed_cps"].median),
                 with_range(level["server_cpu_total"]),
-                _server_kinds(level),
-                _kinds(level.kinds("generator_cpu")),
                 share(level["generator_busy"].median),
             )
             for server in summary.servers
@@ -60,46 +68,39 @@ def generator_table(summary: Summary) -> TextTable:
     )
 
 
-def _server_kinds(level: Level) -> str:
-    """Costs by kind; also those that are not in the total: for a polling peer the kernel's work on
-    its core, for others what the idle task did.
-    """
-    text = _kinds(level.kinds("server_cpu"))
-    idle = level.kinds("idle_task")
-    beside = _kinds({**level.kinds("peer_kernel_cpu"), **(idle if _known(idle) else {})})
-    return f"{text} (not included: {beside})" if beside else text
-
-
-def _kinds(costs: Mapping[str, Spread]) -> str:
-    return ", ".join(f"{kind} {number(cost.median)}" for kind, cost in costs.items())
-
-
 def breakdown_table(summary: Summary) -> TextTable:
-    """The use of the server's cores in more detail than by kind."""
+    """What each load's time is made of, a row for each part."""
     return TextTable(
-        "The server's cores in detail, microseconds per completed connection (median)",
-        ("server", "offered /s", "softirq by vector", "threads", "cycles and instructions"),
+        "Parts of the time, microseconds per completed connection (median); softirq vectors and "
+        "threads explain the server's time again",
+        ("server", "offered /s", "of", "part", "us"),
         [
-            (
-                server.name,
-                level.load,
-                _kinds(level.kinds("softirq")),
-                _kinds(level.kinds("threads")),
-                _kinds(hardware) if _known(hardware) else _reason(hardware),
-            )
+            (server.name, level.load, whose, part, number(cost.median))
             for server in summary.servers
             for level in server.levels
-            for hardware in [level.kinds("hardware")]
+            for whose, group in PARTS
+            for part, cost in level.kinds(group).items()
+            if cost.median
         ],
+        named=4,
     )
 
 
-def _known(costs: Mapping[str, Spread]) -> bool:
-    return any(cost.median is not None for cost in costs.values())
-
-
-def _reason(costs: Mapping[str, Spread]) -> str:
-    return next((f"{UNKNOWN}: {cost.reason}" for cost in costs.values()), UNKNOWN)
+def hardware_table(summary: Summary) -> TextTable:
+    """Cycles and instructions; a sentence says why there are none."""
+    every = [
+        (server.name, level.load, what, cost)
+        for server in summary.servers
+        for level in server.levels
+        for what, cost in level.kinds("hardware").items()
+    ]
+    return TextTable(
+        "Cycles and instructions per completed connection (median)",
+        ("server", "offered /s", "of", "number"),
+        [(*named, number(cost.median)) for *named, cost in every],
+        named=3,
+        reason=next((cost.reason for *_, cost in every if cost.reason), ""),
+    )
 
 
 def latency_table(summary: Summary) -> TextTable:

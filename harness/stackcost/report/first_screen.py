@@ -1,0 +1,55 @@
+"""What a report begins with: the answer, its reasons, and what may be wrong with it."""
+
+from matplotlib.figure import Figure
+
+from stackcost.report.answers import ceiling_answer, cpu_answer, http_answer, memory_answer
+from stackcost.report.device import device_answer
+from stackcost.report.flags import failures, flag_lines
+from stackcost.report.http.tls import has_tls, tls_parts_answer
+from stackcost.report.http_versions import has_versions, versions_answer
+from stackcost.report.network import network_answer, varies_network
+from stackcost.report.opened import OpenedRuns
+from stackcost.report.paths import is_path, paths_answer
+from stackcost.report.plots import cost_by_system
+from stackcost.report.story import head
+from stackcost.report.why import why_sentences
+
+OF_ONE_RUN = (
+    (is_path, paths_answer),
+    (varies_network, network_answer),
+    (has_tls, tls_parts_answer),
+    (has_versions, versions_answer),
+)
+
+
+def first_screen(runs: OpenedRuns) -> list[str | Figure]:
+    """The heading, a text under each of up to three headings, and the figure of the answer."""
+    doubts = [
+        f"- {line.strip()}"
+        for summary in runs.summaries
+        for line in flag_lines(summary)
+        if line.strip() not in failures(summary)  # the heading has them
+    ]
+    reasons = [line for summary in runs.summaries for line in why_sentences(summary)]
+    parts = {
+        "The answer": "\n\n".join(_answers(runs)),
+        "Its reasons": "\n\n".join(reasons),
+        "Its doubts": "\n".join(doubts),
+    }
+    told = [f"## {title}\n\n{text}" for title, text in parts.items() if text]
+    return [head(runs), *told, *([cost_by_system(runs.servers)] if runs.have_profile_loads else [])]
+
+
+def _answers(runs: OpenedRuns) -> list[str]:
+    found = [answer(each) for has, answer in OF_ONE_RUN for each in runs.summaries if has(each)]
+    if runs.tested:
+        found.append(http_answer(runs))
+    if runs.have_profile_loads:
+        found.append(cpu_answer(runs))
+    if any(server.memory for server in runs.servers):
+        found.append(memory_answer(runs))
+    if runs.events:
+        found.append(device_answer(runs))
+    elif runs.ceilings:
+        found.append(ceiling_answer(runs))
+    return found
