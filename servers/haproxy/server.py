@@ -134,9 +134,10 @@ class HAProxyFarm(WithBackend):
             (self.endpoint.folder / f"haproxy-{at}.cfg").write_text(self._configuration(at))
 
     def requests_counted(self) -> int | None:
-        """Responses with status 2xx of the frontend, from the UNIX socket: no TCP counter changes.
+        """Responses with status 2xx of the backend, from the UNIX socket: no TCP counter changes.
 
-        req_tot is not used: it also counts connections without a request; wrk opens one at start.
+        A frontend of TCP counts none. req_tot is not used: it also counts connections without a
+        request; wrk opens one at start.
         """
         return sum(self._counted(at) for at in range(len(self._instances)))
 
@@ -200,7 +201,8 @@ class HAProxyFarm(WithBackend):
     def _counted(self, at: int) -> int:
         text = ask_socket(self._socket(at), b"show stat\n").decode()
         rows = csv.DictReader(text.removeprefix("# ").splitlines())
-        return next(int(row["hrsp_2xx"]) for row in rows if row["pxname"] == "web")
+        farm = next(row for row in rows if (row["pxname"], row["svname"]) == ("farm", "BACKEND"))
+        return int(farm["hrsp_2xx"])
 
     def _configuration(self, at: int) -> str:
         cpus = self._instances[at]

@@ -11,7 +11,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.shares import doublings, halves, resolve_auto
-from stackcost.host.cores import allowed_cores, harness_on, place_of
+from stackcost.host.cores import CpuPlace, allowed_cores, harness_on, place_of
 from stackcost.session.server_settings import server_settings
 from stackcost.systems.registry import server_class
 
@@ -46,6 +46,28 @@ def test_auto_is_what_the_machine_has(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["cores"] == {"load": [0, 1, 2, 3, 4, 5], "server": [6, 7, 8, 9, 10, 11]}
     assert found["matrix"] == {"workers": [1, 2, 4, 6], "cores": [1, 3]}
     assert found["http"] == {"processes": 6}
+
+
+@pytest.mark.parametrize(
+    ("cores", "found"),
+    [
+        (2, [1]),
+        (8, [1, 2, 3, 4]),
+        (12, [1, 2, 3, 4, 5, 6]),
+        (48, [1, 2, 3, 4, 5, 6, 8, 10, 12, 24]),
+    ],
+)
+def test_the_white_papers_cores_are_the_default_as_far_as_there_are_cores(
+    monkeypatch: pytest.MonkeyPatch, cores: int, found: list[int]
+) -> None:
+    monkeypatch.setattr("stackcost.experiment.shares.allowed_cores", lambda: list(range(cores)))
+    monkeypatch.setattr(
+        "stackcost.experiment.shares.place_of", lambda cpu: CpuPlace(node=0, core=cpu, thread=0)
+    )
+    paper = read_experiment(EXPERIMENTS / "openonload_whitepaper.yaml")
+    assert paper.matrix.cores == found
+    workers = read_experiment(EXPERIMENTS / "haproxy_cookbook.yaml").matrix.workers
+    assert workers == [each for each in (2, 8, 16) if each < cores // 2] + [cores // 2]
 
 
 @pytest.mark.parametrize(

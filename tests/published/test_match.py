@@ -361,6 +361,8 @@ def test_the_caches_log_is_of_one_of_three_clients_at_once() -> None:
     )
     found, cell, ratio = told("nginx_dlb", "latency", runs)
     assert found.ratio and ratio and ";" not in cell
+    places = [e.x for e in matches(documents()["nginx_dlb"], runs) if e.value is not None]
+    assert len(places) == len(set(places)), "each percentile once, though bits are shown as well"
 
 
 def test_the_experiments_that_a_page_names_measure_what_it_misses() -> None:
@@ -387,3 +389,16 @@ def test_a_summary_that_names_no_rounds_is_read_as_well() -> None:
         figures[name] = figures[name].model_copy(update={"rounds": []})
     found, cell, _ = told("nginx_cookbook", "Kernel", runs)
     assert found.ratio is None and "the clients were the limit" in cell
+
+
+def test_one_worker_where_a_table_begins_at_two_has_a_ratio_that_says_so() -> None:
+    runs = run_of("haproxy/kernel:1-workers", measures="connections", body=0)
+    found = next(e for e in matches(documents()["haproxy_cookbook"], runs) if e.value is not None)
+    assert (found.published, found.x, found.gain) == (None, 1, None)
+    assert found.ratio == pytest.approx(50 / 39)
+    assert found.reason == (
+        "no row for 1 worker process; 39 for 2 worker processes, which the ratio is to"
+    )
+    limited = run_of("haproxy/kernel:1-workers", measures="connections", body=0, busy=(1.0, 0.5))
+    found = next(e for e in matches(documents()["haproxy_cookbook"], limited) if e.value)
+    assert found.ratio is None

@@ -46,3 +46,48 @@ def test_the_white_papers_onload_spins_as_long_as_it_says() -> None:
     for name, value in PRINTED["nginx_white_paper"].items():
         if name.startswith("EF_"):
             assert ours[name] in value.split(".."), name
+
+
+PROFILES = {
+    ("nginx_cookbook", "Sections 5.3 and 5.5, profiles"): ["wrk", "balanced"],
+    ("haproxy_cookbook", "Appendix A"): [
+        *("wrk2", "nginx-server", "reverse-proxy-throughput"),
+        *("haproxy-balanced", "haproxy-performance"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("document", "table"), PROFILES)
+def test_the_profiles_that_a_document_prints_are_those_of_onload_here(
+    document: str, table: str
+) -> None:
+    (printed,) = (each for each in documents()[document].tables if each.name == table)
+    for at, name in enumerate(PROFILES[document, table], 1):
+        cells = ((row[0], row[at]) for row in printed.rows)
+        column = {
+            variable: str(int(value)) if isinstance(value, float) else value
+            for variable, value in cells
+            if value is not None
+        }
+        whole = {key: str(value) for key, value in profile_of(name).settings.items()}
+        assert column and column.items() <= whole.items(), name
+        if not profile_of(name).extends:
+            assert column == whole, name
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ("nginx_cookbook", ["R740XD", "Platinum 8153", "SFN8522", "X2541", "977K"]),
+        ("haproxy_cookbook", ["R640", "Gold 6148", "X2541", "1024000", "570000"]),
+        ("trex_nginx", ["24154896", "nf_conntrack_ipv4", "with more NICs"]),
+        ("nginx_white_paper", ["EF_POLL_FAST_USEC"]),
+    ],
+)
+def test_machines_files_and_settings_are_data_with_their_place(
+    document: str, words: list[str]
+) -> None:
+    tables = documents()[document].tables
+    for word in words:
+        found = [each for each in tables if any(word in str(c) for row in each.rows for c in row)]
+        assert found and all(each.page and each.here for each in found), word

@@ -142,11 +142,13 @@ class Matrix(Section):
         default=[], description="tuning tiers; overrides server.tuning"
     )
     cores: Annotated[list[Workers], Once] = Field(
-        default=[], description="numbers of server cores; auto: 1, 2, 4 ... all cores"
+        default=[],
+        description="numbers of server cores; auto: 1, 2, 4 ... all cores; [3, 6, auto]: as many "
+        "of the numbers as there are cores for, and all cores",
     )
     workers: Annotated[list[Workers], Once] = Field(
         default=[],
-        description="numbers of workers; overrides server.workers; auto: 1, 2, 4 ... all cores",
+        description="numbers of workers; overrides server.workers; auto: as of cores",
     )
     reuseport: Annotated[list[bool], Once] = Field(
         default=[], description="with and without it; overrides server.reuseport, of nginx/kernel"

@@ -13,8 +13,8 @@ def resolve_auto(data: Any) -> Any:
 
     `cores`: one half of the cores for the load, the other half for the server; no side gets a
     hardware thread of the other side's core. If they are `shared`, both get all cores. Axes of the
-    matrix: 1, 2, 4 and so on, up to the number of server cores. Client processes: one for each
-    core.
+    matrix: 1, 2, 4 and so on, up to the number of server cores; in a list with other numbers, those
+    for which there are cores, and all cores. Client processes: one for each core.
     """
     if not isinstance(data, dict):
         return data
@@ -65,9 +65,19 @@ def _doubled(data: dict[str, Any], most: int) -> None:
     matrix = data.get("matrix")
     if isinstance(matrix, dict):
         data["matrix"] = {
-            axis: doublings(most) if values == AUTO and axis in ("workers", "cores") else values
+            axis: _numbers(values, most) if axis in ("workers", "cores") else values
             for axis, values in matrix.items()
         }
+
+
+def _numbers(values: Any, most: int) -> Any:
+    """The values of an axis, with `auto` resolved; anything else is left to the schema."""
+    if values == AUTO:
+        return doublings(most)
+    if not isinstance(values, list) or AUTO not in values:
+        return values
+    given = [each for each in values if each != AUTO]
+    return [*(each for each in given if not isinstance(each, int) or each < most), most]
 
 
 def _count(cores: Any, part: str) -> int:

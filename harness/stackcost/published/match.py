@@ -15,7 +15,13 @@ from stackcost.published.document import (
     PublishedFigure,
     PublishedTable,
 )
-from stackcost.published.measured import COMPUTED, PERCENTILE, MeasuredFigure, measured
+from stackcost.published.measured import (
+    COMPUTED,
+    PERCENTILE,
+    WORKERS,
+    MeasuredFigure,
+    measured,
+)
 from stackcost.report.http.figures import FIRST_GROUP, SINGULAR
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.words import number
@@ -146,7 +152,8 @@ def _column(
         if own.of.axis in COMPUTED and own.x not in by_x:
             continue
         nearest = min(printed, key=lambda row: abs((row.x or 0.0) - (own.x or 0.0)))
-        found = _pair(own, nearest, by_x.get(own.x))
+        lowest = min(row.x or 0.0 for row in printed)
+        found = _pair(own, nearest, by_x.get(own.x), lowest)
         base = first.get((own.run, own.series))
         if not found.ratio or not found.published or not found.value:
             yield found
@@ -170,19 +177,24 @@ def places(x: float, axis: str) -> str:
 
 
 def _pair(
-    own: MeasuredFigure, any_row: PublishedFigure, row: PublishedFigure | None
+    own: MeasuredFigure, any_row: PublishedFigure, row: PublishedFigure | None, lowest: float
 ) -> PublishedMatch:
     """One figure of ours in the column's unit. `row`: None if the column has none at its x; then
-    `any_row` is its nearest one.
+    `any_row` is its nearest one. Of fewer worker processes than the column has (`lowest`) the ratio
+    is to that row, and `reason` says so.
     """
     size, reason = any_row.unit_size, ""
+    fewer = False
     if row is None and own.x is not None and any_row.x is not None:
         reason = (
             f"no row for {places(own.x, own.of.axis)}; {any_row.value:,g} for "
             f"{places(any_row.x, own.of.axis)}"
         )
+        fewer = own.of.axis == WORKERS and own.x < lowest and not _obstacles(any_row, own)
     if row:
-        reason = "; ".join([*_marked(row, own), *([own.limit] if own.limit else [])])
+        reason = "; ".join(_obstacles(row, own))
+    if fewer:
+        reason += ", which the ratio is to"
     return PublishedMatch(
         table=any_row.table,
         column=any_row.column,
@@ -194,7 +206,7 @@ def _pair(
         value=own.value / size,
         low=own.low / size,
         high=own.high / size,
-        ratio=own.value / size / row.value if row and not reason else None,
+        ratio=own.value / size / any_row.value if fewer or (row and not reason) else None,
         reason=reason,
     )
 
@@ -239,6 +251,11 @@ def _differences(figure: PublishedFigure, own: MeasuredFigure) -> list[str]:
     elif figure.x != own.x:
         found.append(f"{here.axis}: {own.x:,g} instead of {figure.x:,g}")
     return found
+
+
+def _obstacles(figure: PublishedFigure, own: MeasuredFigure) -> list[str]:
+    """Why there is no ratio of a figure of ours to the published one beside it."""
+    return [*_marked(figure, own), *([own.limit] if own.limit else [])]
 
 
 def _marked(figure: PublishedFigure, own: MeasuredFigure) -> list[str]:

@@ -105,7 +105,7 @@ def _tested(run: OpenedCosts) -> Iterator[MeasuredFigure]:
                     value, test = one.value(level), f"{name}, {one.test}"
                     limit = "" if one.what == "latency" else limit_of(level)
                     yield from _known(of, x, what, run.summary.run, value, test, limit)
-                if not one.offered:
+                if not one.offered and one.what == level.http.measures:
                     yield from _distribution(run, name, level, what)
                 if one.what == "throughput":
                     cores = dict(_places(run, one, count))[CORES]
