@@ -9,14 +9,17 @@ Each test prints what it found (pytest -rP).
 """
 
 import json
+import math
 import random
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
-from stackcost.analysis.between_runs import ASSUMED, of_history
+from stackcost.analysis.between_runs import ASSUMED, blocks_of, of_history
 from stackcost.analysis.comparison import Comparison, Design, Question, compare, compare_all
 from stackcost.analysis.series import Series
 from stackcost.analysis.system_series import ROUNDS_OF_A_RUN, between_runs
@@ -30,6 +33,7 @@ DRAWS = 80
 PAIRED, SIDES = Design(paired=True), Design(paired=False)
 TWO_RUNS = Design(paired=False, between=ASSUMED)
 Sides = tuple[Series, Series]
+BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def at_most(rate: float, draws: int) -> float:
@@ -160,21 +164,76 @@ def test_two_runs_of_one_system_are_called_different_at_most_at_the_rate(
     assert held >= 0.95 - 3 * (0.95 * 0.05 / 200) ** 0.5
 
 
+def compared(
+    orders: tuple[Sequence[int], Sequence[int]],
+    dearer: float,
+    effects: Sequence[float],
+    scatter: float,
+    random: np.random.Generator,
+) -> Comparison:
+    """So many runs a side of 12 rounds each, as `stackcost diff` compares them.
+
+    `orders`: the hour of each run of A and of B. `effects`: of each hour. `scatter`: of runs in it.
+    """
+    times = [[BEGAN + timedelta(hours=hour) for hour in side] for side in orders]
+    sides = []
+    for side, above in zip(orders, (1.0, dearer), strict=True):
+        values = {
+            at * ROUNDS_OF_A_RUN + number: float(100 * above * of_run * of_turn)
+            for at, hour in enumerate(side)
+            for of_run in [math.exp(effects[hour] + random.normal(0, scatter))]
+            for number, of_turn in enumerate(random.lognormal(0, 0.026, 12))
+        }
+        sides.append(Series.of(values, "us"))
+    a, b = sides
+    between = between_runs(a, b, blocks_of(*times))
+    return compare(a, b, Design(paired=False, between=between))
+
+
 def several(sides: int, dearer: float, between: float, random: np.random.Generator) -> Comparison:
-    """So many runs a side of 12 rounds each, as `stackcost diff` compares them."""
-    made = [runs(12, dearer, between, random) for _ in range(sides)]
-    a, b = (
-        Series.of(
-            {
-                at * ROUNDS_OF_A_RUN + number: value
-                for at, pair in enumerate(made)
-                for number, (value,) in enumerate(map(dict.values, pair[side].rounds.values()))
-            },
-            "us",
-        )
-        for side in (0, 1)
-    )
-    return compare(a, b, Design(paired=False, between=between_runs(a, b)))
+    """Runs made in turn, A B A B, each of an hour of its own."""
+    hours = range(0, 2 * sides, 2), range(1, 2 * sides, 2)
+    return compared(hours, dearer, random.normal(0, between, 2 * sides).tolist(), 0.0, random)
+
+
+@pytest.mark.parametrize("sides", [3, 5])
+@pytest.mark.parametrize(("block", "scatter"), [(0.02, 0.005), (0.03, 0.01), (0.04, 0.02)])
+def test_runs_in_blocks_cannot_tell_and_in_turn_are_called_at_most_at_the_rate(
+    sides: int, block: float, scatter: float
+) -> None:
+    """A A A, another build, B B B: the hours differ by `block`, runs within them by `scatter`."""
+    drawn = np.random.default_rng(9)
+    orders = {
+        "in blocks": ([0] * sides, [1] * sides),
+        "in turn, a pair an hour": (range(sides), range(sides)),
+        "in turn": (range(0, 2 * sides, 2), range(1, 2 * sides, 2)),
+    }
+    for name, order in orders.items():
+        same = [
+            compared(order, 1.0, drawn.normal(0, block, 2 * sides).tolist(), scatter, drawn)
+            for _ in range(200)
+        ]
+        print(f"{name}, {sides} a side, {block:.0%} and {scatter:.1%}: {share(same):.1%} different")
+        assert share(same) <= at_most(RATE, 200)
+    blocks = compared(orders["in blocks"], 1.5, [0.0] * 2 * sides, scatter, drawn)
+    assert blocks.verdict == "cannot tell" and "A B A B" in blocks.reason
+    turns = compared(orders["in turn"], 1.5, [0.0] * 2 * sides, scatter, drawn)
+    assert turns.verdict == "dearer"
+
+
+def test_blocks_of_runs_are_those_between_which_none_of_the_other_side_was_made() -> None:
+    def blocks(order: str) -> tuple[int, int]:
+        times = [
+            [BEGAN + timedelta(hours=at) for at, side in enumerate(order) if side == of]
+            for of in "ab"
+        ]
+        a, b = blocks_of(*times)
+        return len(set(a)), len(set(b))
+
+    assert blocks("aaabbb") == blocks("bbba") == (1, 1)
+    assert blocks("ababab") == (3, 3) and blocks("abba") == (2, 1)
+    assert blocks("aabbaabb") == (2, 2)
+    assert blocks_of([BEGAN, BEGAN], [BEGAN, BEGAN]) == ([0, 2], [1, 3]), "systems of the same runs"
 
 
 @pytest.mark.parametrize("sides", [2, 3, 5])
@@ -227,6 +286,20 @@ def test_a_fifth_more_is_found_between_two_runs() -> None:
 def test_a_history_tells_how_far_runs_are_apart() -> None:
     steady = of_history([100.0, 100.5, 99.8, 100.1, 100.4, 90.3, 90.1, 89.9, 90.2])
     assert steady.apart < ASSUMED.apart * 4 and of_history([100.0, 101.0]) == ASSUMED
+
+
+@pytest.mark.parametrize("number", [5, 8, 20])
+def test_what_a_history_says_runs_are_apart_is_exceeded_at_most_at_the_rate(number: int) -> None:
+    """With a degree of freedom for each difference it was 1.3 to 1.5 %."""
+    drawn, draws = np.random.default_rng(2), 20_000
+    values = drawn.normal(0, 0.01, (draws, number + 2))
+    known = [of_history(np.exp(history).tolist()) for history in values[:, 2:]]
+    limit = float(t(known[0].freedom).ppf(1 - RATE / 2)) * math.sqrt(2)
+    limits = np.array([limit * each.deviation for each in known])
+    assert known[0].apart == pytest.approx(1 - math.exp(-limits[0]))
+    beyond = float((np.abs(values[:, 1] - values[:, 0]) > limits).mean())
+    print(f"{number} measurements: two others are further apart in {beyond:.2%}")
+    assert beyond <= at_most(RATE, draws)
 
 
 def memory(dearer: float, random: np.random.Generator) -> Sides:

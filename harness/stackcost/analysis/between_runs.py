@@ -7,6 +7,7 @@ not tell how far the next run of the same system will be from this one, and more
 
 import math
 from collections.abc import Sequence
+from datetime import datetime
 from itertools import pairwise
 from statistics import fmean, variance
 from typing import NamedTuple
@@ -17,13 +18,15 @@ from stackcost.analysis.thresholds import BETWEEN_MEASUREMENTS, HISTORY_NEEDED, 
 class BetweenRuns(NamedTuple):
     """`deviation`: of a measurement, a share of its value. `freedom`: degrees of freedom with which
     it is known; 0: it is assumed (`BETWEEN_MEASUREMENTS`). `known_by`: from what, in words.
-    `runs`: measurements of A and of B, the means of which are compared.
+    `runs`: measurements of A and of B, the means of which are compared. `not_in_turn`: several runs
+    were made, all of A before all of B or after them, so that nothing tells how far they are apart.
     """
 
     deviation: float = BETWEEN_MEASUREMENTS
-    freedom: int = 0
+    freedom: float = 0
     known_by: str = f"assumed: {BETWEEN_MEASUREMENTS:.0%} each"
     runs: tuple[int, int] = (1, 1)
+    not_in_turn: bool = False
 
     @property
     def apart(self) -> float:
@@ -55,17 +58,23 @@ ASSUMED = BetweenRuns()
 def of_history(values: Sequence[float]) -> BetweenRuns:
     """From the values of measurements in their order; assumed if there are too few.
 
-    From neighbouring ones, so that a change of the system counts once.
+    From neighbouring ones, so that a change of the system counts once. A measurement is in two
+    differences, so n of them have fewer degrees of freedom than n - 1 (von Neumann and others, The
+    mean square successive difference, Annals of Mathematical Statistics, 1941).
     """
-    if len(values) < HISTORY_NEEDED:
+    n = len(values)
+    if n < HISTORY_NEEDED:
         return ASSUMED
     steps = [math.log(after / before) for before, after in pairwise(values)]
     deviation = math.sqrt(fmean(step**2 for step in steps) / 2)
-    return BetweenRuns(deviation, len(values) - 1, f"by {len(values)} measurements of the history")
+    freedom = 2 * (n - 1) ** 2 / (3 * n - 4)
+    return BetweenRuns(deviation, freedom, f"by {n} measurements of the history")
 
 
 def of_runs(a: Sequence[float], b: Sequence[float]) -> BetweenRuns:
-    """From the values of the runs of both sides, which may differ; assumed if there are too few."""
+    """From the values of the blocks of runs of both sides (`blocks_of`), which may differ; assumed
+    if there are too few.
+    """
     runs = len(a), len(b)
     freedom = sum(runs) - 2
     if freedom < HISTORY_NEEDED - 1:
@@ -73,3 +82,21 @@ def of_runs(a: Sequence[float], b: Sequence[float]) -> BetweenRuns:
     squares = sum(variance(map(math.log, side)) * (len(side) - 1) for side in (a, b) if side[1:])
     known_by = f"by the {runs[0]} and {runs[1]} runs"
     return BetweenRuns(math.sqrt(squares / freedom), freedom, known_by, runs)
+
+
+def blocks_of(a: Sequence[datetime], b: Sequence[datetime]) -> tuple[list[int], list[int]]:
+    """The block of each run of A and of B, by when they began.
+
+    Runs of one side between which none of the other was made are a block: they share what the
+    machine was like at that time, so they tell no more than one run.
+    """
+    runs = sorted(
+        (began, at, side) for side, times in enumerate((a, b)) for at, began in enumerate(times)
+    )
+    found = [0] * len(a), [0] * len(b)
+    block, before = 0, runs[0][2]
+    for _, at, side in runs:
+        block += side != before
+        found[side][at] = block
+        before = side
+    return found

@@ -37,6 +37,10 @@ from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.thresholds import RATE
 
 Test = Literal["pairs", "sides"]
+NOT_IN_TURN = (
+    "all runs of one side were made before those of the other, so what changed on the machine "
+    "between them cannot be told from what the systems differ by: make the runs in turn (A B A B)"
+)
 
 
 class Design(NamedTuple):
@@ -194,13 +198,15 @@ def _tested(draft: Comparison, question: Question, rate: float) -> Comparison:
     """With p; or it cannot tell, with the reason."""
     if draft.effect is None:
         return draft.model_copy(update={"verdict": "cannot tell"})
+    if (between := question.design.between) and between.not_in_turn:
+        return draft.model_copy(update={"verdict": "cannot tell", "reason": NOT_IN_TURN})
     by = _test(draft, question, rate)
     if by is None:
         reason = _too_few(draft, question, rate)
         return draft.model_copy(update={"verdict": "cannot tell", "reason": reason})
     p = _p(draft, by, question.design.no_change)
     shown = significance.detectable(draft.a.values, draft.b.values, by == "pairs", rate)
-    if shown is not None and (between := question.design.between):
+    if shown is not None and between:
         shown = (1 + shown) * (1 + between.detectable) - 1
     return draft.model_copy(update={"p": p, "detectable": shown})
 

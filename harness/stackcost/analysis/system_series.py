@@ -27,12 +27,14 @@ PAST_CEILING = "every common load was above the ceiling"
 
 class SystemFigures(NamedTuple):
     """What is known of one system of a run. `figures`: by name and load. `trials`: those in its
-    figures. `past_ceiling`: loads, by test, at which it was past its ceiling.
+    figures. `past_ceiling`: loads, by test, at which it was past its ceiling. `blocks`: of each of
+    several runs (`between_runs.blocks_of`); empty: a run is a block.
     """
 
     figures: Mapping[tuple[str, float | None], SystemFigure]
     trials: Sequence[TrialRow]
     past_ceiling: Collection[tuple[str, float]] = ()
+    blocks: Sequence[int] = ()
 
 
 def figures_of(summary: Head, name: str) -> SystemFigures:
@@ -50,13 +52,13 @@ def figures_of(summary: Head, name: str) -> SystemFigures:
     )
 
 
-def together(runs: Sequence[SystemFigures]) -> SystemFigures:
+def together(runs: Sequence[SystemFigures], blocks: Sequence[int] = ()) -> SystemFigures:
     """Several runs of one system as one side, with what all of them have.
 
     The rounds of the second run are numbered from 1,001 on, those of the third from 2,001 on.
     """
     if len(runs) == 1:
-        return runs[0]
+        return runs[0]._replace(blocks=blocks)
     first = runs[0].figures
     common = [key for key in first if all(key in run.figures for run in runs)]
     return SystemFigures(
@@ -70,6 +72,7 @@ def together(runs: Sequence[SystemFigures]) -> SystemFigures:
             for row in run.trials
         ],
         {each for run in runs for each in run.past_ceiling},
+        blocks,
     )
 
 
@@ -82,21 +85,33 @@ def _joined(spreads: Sequence[Spread]) -> Spread:
     return spread(values, spreads[0].unit, spreads[0].reason, rounds)
 
 
-def between_runs(a: Series, b: Series) -> BetweenRuns:
-    """How far the means of the runs of both sides may be apart."""
+Blocks = tuple[Sequence[int], Sequence[int]]
+
+
+def between_runs(a: Series, b: Series, blocks: Blocks = ((), ())) -> BetweenRuns:
+    """How far the means of the runs of both sides may be apart. `blocks`: of each run."""
     loads = [load for load in a.loads if load in b.loads]
-    return of_runs(*(_of_each_run(side, loads) for side in (a, b)))
+    found = of_runs(*(_of_each_block(*each, loads) for each in zip((a, b), blocks, strict=True)))
+    several = max(map(len, blocks)) > 1
+    return found._replace(not_in_turn=several and all(len(set(each)) == 1 for each in blocks))
 
 
-def _of_each_run(side: Series, loads: Collection[float]) -> list[float]:
-    """A run is one value: the median of its turns, over several loads the geometric mean."""
+def _of_each_block(side: Series, blocks: Sequence[int], loads: Collection[float]) -> list[float]:
+    """A run is one value: the median of its turns; a block of runs and several loads are their
+    geometric mean.
+    """
     runs: dict[int, dict[float, list[float]]] = {}
     for number, trials in side.rounds.items():
         own = runs.setdefault(number // ROUNDS_OF_A_RUN, {})
         for load, value in trials.items():
             if load in loads and value > 0:
                 own.setdefault(load, []).append(value)
-    return [geometric_mean(map(median, run.values())) for run in runs.values() if run]
+    found: dict[int, list[float]] = {}
+    for at, run in runs.items():
+        if run:
+            value = geometric_mean(map(median, run.values()))
+            found.setdefault(blocks[at] if blocks else at, []).append(value)
+    return [geometric_mean(values) for values in found.values()]
 
 
 def questions(
@@ -108,25 +123,26 @@ def questions(
     """
     found: list[Question] = []
     tests = set()
+    blocks = a.blocks, b.blocks
     for (name, load), figure in a.figures.items():
         if (name, load) not in b.figures:
             continue
         where = figure.of if load is None else f"{rate_words(load)}/s"
         spreads = figure.spread, b.figures[name, load].spread
         if not name.endswith(COST) or load is None:
-            found.append(_of_spreads(spreads, label + name, where, same_run))
+            found.append(_of_spreads(spreads, label + name, where, same_run, blocks))
             continue
         test = name.removesuffix(COST).removesuffix(": ")
         costs = cost_series(a.trials, test), cost_series(b.trials, test)
         loads = [each for each in costs[0].loads if each in costs[1].loads]
-        design = Design(same_run, between=None if same_run else between_runs(*costs))
+        design = Design(same_run, between=None if same_run else between_runs(*costs, blocks))
         if loads and test not in tests:
             past = [at for of, at in (*a.past_ceiling, *b.past_ceiling) if of == test]
             held = [each for each in loads if each not in past]
             found.append(_judged(costs, held, design, label + name))
         tests.add(test)
         if load not in loads:
-            question = _of_spreads(spreads, label + name, where, same_run)
+            question = _of_spreads(spreads, label + name, where, same_run, blocks)
             found.append(question._replace(judged=False))
         elif len(loads) > 1:
             one, other = (at_loads(each, [load]) for each in costs)
@@ -163,9 +179,11 @@ def _judged(
     return Question(one, other, design, name, f"{where}, by {by}")
 
 
-def _of_spreads(spreads: tuple[Spread, Spread], name: str, where: str, same_run: bool) -> Question:
+def _of_spreads(
+    spreads: tuple[Spread, Spread], name: str, where: str, same_run: bool, blocks: Blocks
+) -> Question:
     """A figure of which nothing is known but its values."""
     one, other = (Series.of_spread(each, each.unit in RATES) for each in spreads)
     paired = same_run and one.numbered and other.numbered
-    design = Design(paired, between=None if same_run else between_runs(one, other))
+    design = Design(paired, between=None if same_run else between_runs(one, other, blocks))
     return Question(one, other, design, name, where, is_judged(name))

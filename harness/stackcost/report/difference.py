@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
-from stackcost.analysis.between_runs import ASSUMED
+from stackcost.analysis.between_runs import ASSUMED, blocks_of
 from stackcost.analysis.comparison import Comparison, Question, compare_all
 from stackcost.analysis.figures.registry import is_judged
 from stackcost.analysis.guest import marks_among
@@ -30,6 +31,7 @@ from stackcost.report.stored import hosts_of
 from stackcost.report.tables import TextTable
 from stackcost.report.words import UNKNOWN, change_of, verdict_of, with_range
 from stackcost.store import Manifest, RunFolder
+from stackcost.store.manifest import moment
 
 LONG_LISTS = ("interrupts.", "kernel.merged_slab_caches.")
 PARTS = (
@@ -75,9 +77,14 @@ class Side:
         """All of its runs."""
         return self, *self.further
 
-    def figures(self, system: str) -> SystemFigures:
-        """Those of a system, of all runs together."""
-        return together([figures_of(run.summary, system) for run in self.runs])
+    @property
+    def began(self) -> list[datetime]:
+        """When each run began."""
+        return [_began(run.manifest) for run in self.runs]
+
+    def figures(self, system: str, blocks: Sequence[int]) -> SystemFigures:
+        """Those of a system, of all runs together. `blocks`: of each run."""
+        return together([figures_of(run.summary, system) for run in self.runs], blocks)
 
 
 class Difference(BaseModel):
@@ -111,12 +118,13 @@ def difference(a: Side, b: Side) -> Difference:
     """Compare the common figures; StackcostError if there are none."""
     systems = _systems(a, b)
     same_run = a.manifest == b.manifest and not a.further and not b.further
+    blocks_a, blocks_b = blocks_of(a.began, b.began)
     asked = [
         each
         for of_a, of_b in systems
         for each in questions(
-            a.figures(of_a),
-            b.figures(of_b),
+            a.figures(of_a, blocks_a),
+            b.figures(of_b, blocks_b),
             "" if len(systems) == 1 else f"{of_a}: ",
             same_run=same_run,
         )
@@ -165,6 +173,15 @@ def difference(a: Side, b: Side) -> Difference:
             line for of_a, of_b in systems if (line := _no_common_load(a, of_a, b, of_b))
         ],
     )
+
+
+def _began(manifest: Manifest) -> datetime:
+    try:
+        return moment(manifest.started)
+    except ValueError as error:
+        raise StackcostError(
+            f"the manifest of {manifest.run} does not say when it began"
+        ) from error
 
 
 def _between_hosts(a: Manifest, b: Manifest) -> list[str]:
