@@ -12,8 +12,9 @@ from stackcost.analysis import core_time, flows
 from stackcost.analysis.accounted_time import TOLERANCE, accounted_time
 from stackcost.analysis.device import has_backend
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.thresholds import RECEIVE_SHARE
+from stackcost.analysis.thresholds import RECEIVE_SHARE, RESUMED_SHARE
 from stackcost.contracts.network import NetworkCounts
+from stackcost.contracts.tls import TlsCounts
 from stackcost.contracts.trial import Trial
 
 
@@ -44,6 +45,8 @@ def checks(seen: Readings, server_cpus: Collection[int]) -> list[Check]:
         _server_agrees(trial),
         time_is_accounted(seen),
     ]
+    if trial.traffic.tls and trial.traffic.tls.asked.resumption:
+        found.append(_resumes_as_asked(trial.traffic.tls))
     if trial.traffic.network:
         found.append(_loses_as_asked(trial.traffic.network))
     if not core_time.has_peer(seen) and not has_backend(trial):
@@ -80,6 +83,22 @@ def _loses_as_asked(network: NetworkCounts) -> Check:
         holds=abs(network.lost - wanted) <= room,
         wanted=f"{wanted:,.0f} within {room:,.0f}",
         seen=f"{network.lost:,} of {frames:,}",
+    )
+
+
+def _resumes_as_asked(tls: TlsCounts) -> Check:
+    """By the generator's own count: a server without tickets makes every handshake a full one."""
+    name = "handshakes that resumed a session, as load.tls.resumption asks"
+    wanted = f">= {RESUMED_SHARE:.0%}"
+    if not tls.handshakes:
+        reason = "no handshake was complete"
+        return Check(name=name, holds=None, wanted=wanted, seen="unknown", reason=reason)
+    resumed = tls.handshakes_resumed
+    return Check(
+        name=name,
+        holds=resumed >= RESUMED_SHARE * tls.handshakes,
+        wanted=wanted,
+        seen=f"{resumed:,} of {tls.handshakes:,}",
     )
 
 

@@ -12,7 +12,7 @@ from stackcost.analysis.cpu import (
     why_no_cost,
 )
 from stackcost.analysis.figures.figure import Declared
-from stackcost.analysis.flags import flags_of
+from stackcost.analysis.flags import disturbances, flags_of
 from stackcost.analysis.memory import Merged, held_flows
 from stackcost.analysis.memory_total import HoldTrials
 from stackcost.analysis.readings import Readings
@@ -86,7 +86,7 @@ def factors(
         return Series.of(seen, "us", found.words if found.rate is None else "")
 
     flows, at = _open_flows(trials, servers, merged)
-    load = "no load" if found.rate is None else found.words
+    load = "" if found.rate is None else found.words
     cpu = Question(costs(below), costs(above), design, "cpu", load)
     memory = Question(flows[below], flows[above], Design(paired=True), "memory", at)
     found_both = zip((cpu, memory), compare_all([cpu, memory]), strict=True)
@@ -153,6 +153,13 @@ def headline(
         return Headline(None, _why_no_load(own, servers, server_cpus))
     if not held:
         lowest = min(common)
+        disturbed = [each for seen in own if (each := disturbances(seen, server_cpus)[:1])]
+        if 2 * len(disturbed) > len(own):
+            return Headline(
+                None,
+                f"{len(disturbed)} of {len(own)} trials were disturbed ({disturbed[0][0]}), so it "
+                "is not known which loads were above the ceiling",
+            )
         return Headline(
             None,
             "every common load was above the ceiling: at "

@@ -198,8 +198,10 @@ def _late_handshakes(seen: Readings) -> list[str]:
     tls, latency = seen.trial.traffic.tls, seen.trial.traffic.latency
     if tls is None or not latency or not tls.handshakes:
         return []
-    mean = {kind: _mean_us(latency, kind) for kind in ("connect", TLS_HANDSHAKE)}
-    took, waited = mean[TLS_HANDSHAKE] - mean["connect"], tls.waited_us / tls.handshakes
+    connect, handshake = (_mean_us(latency, kind) for kind in ("connect", TLS_HANDSHAKE))
+    if connect is None or handshake is None:  # none ended inside the window
+        return []
+    took, waited = handshake - connect, tls.waited_us / tls.handshakes
     if waited <= thresholds.TLS_WAIT_LIMIT * took:
         return []
     return [
@@ -208,12 +210,12 @@ def _late_handshakes(seen: Readings) -> list[str]:
     ]
 
 
-def _mean_us(latency: Histograms, kind: str) -> float:
-    """The mean over all template groups; 0 if none reached this point."""
+def _mean_us(latency: Histograms, kind: str) -> float | None:
+    """The mean over all template groups; None if none reached this point."""
     read = [HdrHistogram.decode(kinds[kind]) for kinds in latency.values() if kind in kinds]
     counted = sum(each.get_total_count() for each in read)
     whole = sum(each.get_mean_value() * each.get_total_count() for each in read)
-    return whole / counted if counted else 0.0
+    return whole / counted if counted else None
 
 
 def _failed_connections(seen: Readings) -> list[str]:

@@ -7,6 +7,8 @@ from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import KEPT_UP
 from stackcost.contracts.load.base import ABORTED
 
+GENERATORS_CLIENTS = {"engine": "generator", "side": "client"}
+
 
 def completed_in(seen: Readings, phase: str = "sustain") -> float | None:
     """Connections opened, served and closed that ended inside a phase.
@@ -22,10 +24,11 @@ def completed_in(seen: Readings, phase: str = "sustain") -> float | None:
         if served is None and whole and phase in seen.phases:
             return whole.rate * seen.phases[phase].length
         return served
-    closed = _grown(seen, phase, "tcps_closed")
-    if closed is None or _missed(seen, phase):
+    if _missed(seen, phase):
         return None
-    return closed - sum(_grown(seen, phase, name) or 0 for name in ABORTED)
+    return seen.growth_of_difference(
+        "trex.counter", phase, "counter", "tcps_closed", ABORTED, **GENERATORS_CLIENTS
+    )
 
 
 def attempted_in(seen: Readings, phase: str = "sustain") -> int | None:
@@ -54,8 +57,7 @@ def _missed(seen: Readings, phase: str) -> bool:
 
 
 def _grown(seen: Readings, phase: str, counter: str) -> float | None:
-    labels = {"engine": "generator", "side": "client", "counter": counter}
-    return seen.growth("trex.counter", phase, **labels)
+    return seen.growth("trex.counter", phase, counter=counter, **GENERATORS_CLIENTS)
 
 
 def completed_rate(seen: Readings, phase: str = "sustain") -> float | None:

@@ -6,7 +6,7 @@ series is cut at the edges of a window is said in `stackcost.analysis.window`.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from typing import Any, TypeVar
 
 from stackcost.analysis import window as cutting
@@ -46,6 +46,34 @@ class Readings:
     def growth(self, metric: str, phase: str, **wanted: str) -> float | None:
         """By how much counters grew in a phase, summed over the series; None when not read."""
         return self._sum(metric, phase, cutting.growth, wanted)
+
+    def growth_of_difference(
+        self,
+        metric: str,
+        phase: str,
+        label: str,
+        whole: str,
+        parts: Collection[str],
+        **wanted: str,
+    ) -> float | None:
+        """By how much one counter less some others grew, which `label` tells apart.
+
+        The difference is taken at each reading, where all are whole numbers: that of their growths,
+        which lie between two readings, is not exactly zero where nothing grew.
+        """
+        grown = []
+        for labels, samples in self._matching(metric, wanted | {label: whole}):
+            read = {each.time: each.value for each in samples if each.value is not None}
+            same = dict(labels) | wanted
+            for part in parts:
+                for _, others in self._matching(metric, same | {label: part}):
+                    for each in others:
+                        if each.time in read:
+                            read[each.time] -= each.value or 0.0
+            if window := self.phases.get(phase):
+                grown.append(cutting.growth(sorted(read.items()), window))
+        known = [each for each in grown if each is not None]
+        return sum(known) if known else None
 
     def rate(self, metric: str, phase: str, **wanted: str) -> float | None:
         """The same per second of the phase."""

@@ -18,7 +18,7 @@ from stackcost.analysis.figures.machine import (
     undisturbed_seconds,
 )
 from stackcost.analysis.figures.stacks import is_onload
-from stackcost.analysis.flags import failures_of, flags_of, steadiness_of
+from stackcost.analysis.flags import disturbances, failures_of, flags_of, steadiness_of
 from stackcost.analysis.memory import Merged
 from stackcost.analysis.memory_total import HoldTrials
 from stackcost.analysis.overload import out_of_time, overload
@@ -250,6 +250,7 @@ def _row(seen: Readings, context: Context) -> TrialRow:
         flags=flags_of(seen, context.server_cpus)
         + ([f"in no figure: {trial.set_aside}"] if trial.set_aside else []),
         failures=failures_of(seen),
+        disturbed=[] if trial.set_aside else disturbances(seen, context.server_cpus),
         set_aside=trial.set_aside,
         checks=[] if trial.set_aside else _checks(seen, context.server_cpus),
     )

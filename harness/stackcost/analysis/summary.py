@@ -164,7 +164,8 @@ class TrialRow(SummaryPart):
     `system_call_time`: what two known system calls took on its cores meanwhile, nanoseconds.
     `warm_up_s`: seconds from the start of the load to where its rate was steady. `variation`,
     `drift`, `correlation`: of that rate in the sustain window, see `stackcost.analysis.steadiness`.
-    None: too few readings. `failures`: of the `flags` those that say what was not served as asked.
+    None: too few readings. `failures`: of the `flags` those that say what was not served as asked;
+    `disturbed`: those that say what the machine or the load's side did to it.
     """
 
     number: int
@@ -188,6 +189,7 @@ class TrialRow(SummaryPart):
     correlation: float | None = None
     flags: list[str]
     failures: list[str] = Field(default_factory=list)
+    disturbed: list[str] = Field(default_factory=list)
     set_aside: str = ""
     checks: list[Check]
 

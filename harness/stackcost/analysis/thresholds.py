@@ -84,6 +84,9 @@ CLOSED_LOOP_VARIATION_LIMIT = 0.10
 CLOSED_LOOP_BUSY_LIMIT = 0.50
 # Completed against offered, as RFC 9411 section 7 asks of the sustain phase.
 RATE_TOLERANCE = 0.05
+# Of handshakes, that continue a session where a load asks for it. The first ones have none yet, and
+# a server may let one ticket be used once.
+RESUMED_SHARE = 0.5
 # Of NET_RX time that has to be on the server's cores.
 RECEIVE_SHARE = 0.95
 

@@ -38,6 +38,8 @@ def diff(
         print(json.dumps(found.model_dump(mode="json"), indent=2))
         return
     console = make_console()
+    for line in found.busy:
+        console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
     console.print(draw(difference_table(found, everything)))
     for line in found.failures:
         console.print(f"not served: {line}", style="yellow", highlight=False, markup=False)

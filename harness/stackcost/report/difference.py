@@ -25,7 +25,7 @@ from stackcost.analysis.thresholds import RATE
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import rate_words
 from stackcost.report.answer import computed
-from stackcost.report.flags import failures
+from stackcost.report.flags import failures, mostly_disturbed
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.stored import hosts_of
 from stackcost.report.tables import TextTable
@@ -92,6 +92,7 @@ class Difference(BaseModel):
     `apart`: by how much two runs of one system may differ, and how that is known; empty if A and B
     are of one run. The rate holds if they do not differ by more.
 
+    `busy`: of each side most trials of which were disturbed, that the machine was busy.
     `failures`: what was not served as asked, of which the figures say nothing. `flagged`: flagged
     trials of A and B. `machine`: differences of the machine, and of the other
     hosts of the test bed. `guests`: which side was measured in a guest. `set_aside`: what
@@ -106,6 +107,7 @@ class Difference(BaseModel):
     rate: float = RATE
     apart: str = ""
     comparisons: list[Comparison]
+    busy: list[str] = []
     failures: list[str] = []
     flagged: tuple[int, int]
     machine: list[str]
@@ -140,6 +142,15 @@ def difference(a: Side, b: Side) -> Difference:
         b=_name(b, [other for _, other in systems]),
         apart="" if same_run else _apart(asked),
         comparisons=found,
+        busy=[
+            f"{letter}: {words}"
+            for letter, side, names in (
+                ("A", a, [mine for mine, _ in systems]),
+                ("B", b, [other for _, other in systems]),
+            )
+            for run in side.runs
+            if isinstance(run.summary, Summary) and (words := mostly_disturbed(run.summary, names))
+        ],
         failures=[
             f"{letter}: {line}"
             for letter, side, names in (

@@ -52,6 +52,27 @@ def not_used(summary: Summary) -> str:
     return f"{count(len(aside), 'more trial')} not used: {why}" if aside else ""
 
 
+def mostly_disturbed(summary: Summary, systems: Collection[str] = ()) -> str:
+    """What the answer begins with where most trials were disturbed; else empty.
+
+    `systems`: of these alone.
+    """
+    used = [
+        trial
+        for trial in summary.trials
+        if not trial.set_aside and (not systems or trial.server in systems)
+    ]
+    disturbed = [trial for trial in used if trial.disturbed]
+    if 2 * len(disturbed) <= len(used):
+        return ""
+    most = _by_kind((trial, reason) for trial in disturbed for reason in trial.disturbed)[0]
+    return (
+        f"The machine was busy: {len(disturbed)} of {count(len(used), 'trial')} were disturbed, "
+        f"most of them so: {_quoted(most)}. Costs are those of a busy machine, and a load that was "
+        "not held may be held by an idle one. End other programs, or measure at another time."
+    )
+
+
 def failures(summary: Summary, systems: Collection[str] = ()) -> list[str]:
     """What was not served as asked, in how many trials of all, each quoted from the worst of them.
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from stackcost.analysis.summary import ServerResult, Summary
-from stackcost.report.flags import failures_list, not_used
+from stackcost.report.flags import failures_list, mostly_disturbed, not_used
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.words import count, number
 
@@ -28,13 +28,18 @@ def head(runs: OpenedRuns) -> str:
     parts += [f"- `{run.summary.run}`: {run.summary.title}" for run in runs.events]
     every = [*costs, *(run.summary for run in runs.ceilings), *(r.summary for r in runs.events)]
     damaged = [f"`{summary.run}`, {line}" for summary in every for line in summary.damaged]
+    busy = [f"**`{each.run}`: {words}**" for each in costs if (words := mostly_disturbed(each))]
     lost = failures_list(costs)
-    return "\n\n".join(["# Report", "\n".join(parts), *([lost] if lost else [])]) + _damage(damaged)
+    told = ["# Report", *busy, "\n".join(parts), *([lost] if lost else [])]
+    return "\n\n".join(told) + _damage(damaged)
 
 
 def opening(summary: Summary) -> str:
     """Title, run, and number of trials."""
-    text = f"# {summary.title}\n\nRun {of_trials(summary)}"
+    text = f"# {summary.title}\n\n"
+    if busy := mostly_disturbed(summary):
+        text += f"**{busy}**\n\n"
+    text += f"Run {of_trials(summary)}"
     if lost := failures_list([summary]):
         text += f"\n\n{lost}"
     if found := loads_found(summary):
@@ -104,7 +109,8 @@ def _read_server(server: ServerResult) -> str:
     memory = server.memory
     total = memory["memory.total"].median if memory else None
     if memory is None or total is None:
-        return f"{text} No memory slope was measured."
+        why = f": {memory['memory.total'].reason}" if memory else ""
+        return f"{text} No memory slope was measured{why}."
     slopes = memory.kinds("memory.per_flow")
     parts_of_flow = ", ".join(f"{kind} {number(slopes[kind].median)}" for kind in memory.counted)
     return f"{text} One open flow takes {number(total)} bytes ({parts_of_flow})."

@@ -7,7 +7,7 @@ from rich.console import Console
 from stackcost.analysis.summary import Summary
 from stackcost.report import disk_cache, past_ceiling
 from stackcost.report.bounds import bounds_sentences
-from stackcost.report.flags import flag_lines
+from stackcost.report.flags import flag_lines, mostly_disturbed
 from stackcost.report.http import (
     clients_table,
     series,
@@ -51,6 +51,8 @@ def print_screen(summary: Summary, console: Console) -> None:
 
     For HTTP clients it prints the tests in the form of publications. `print_long` prints the rest.
     """
+    if busy := mostly_disturbed(summary):
+        console.print(busy, style="yellow", highlight=False, markup=False)
     if found := loads_found(summary):
         _print_line(found, console)
     if tests := series(summary):

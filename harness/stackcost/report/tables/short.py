@@ -50,7 +50,7 @@ def unknown_factors(factors: Sequence[Factor]) -> list[str]:
             kind = (found.name, found.at, found.ratio.reason)
             pairs.setdefault(kind, []).append(pair(found.baseline, found.against))
     return [
-        f"{name} factor {', '.join(of)}, at {at}: {UNKNOWN}: {reason}"
+        f"{name} factor {', '.join(of)}{f', at {at}' if at else ''}: {UNKNOWN}: {reason}"
         for (name, at, reason), of in pairs.items()
     ]
 
