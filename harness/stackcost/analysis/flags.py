@@ -72,7 +72,22 @@ def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     found += _moved_limits(seen)
     if trial.traffic.ended_early:
         found.append("the clients ended before the last reading")
-    return found
+    return found + _clients_not_running(seen)
+
+
+def _clients_not_running(seen: Readings) -> list[str]:
+    """Whether an HTTP client could not run for a part of the window, however short that is."""
+    load, window = seen.trial.traffic, seen.phases.get("sustain")
+    if window is None:
+        return []
+    return [
+        f"a client {what} for {seconds:.1f} s of the window of {window.length:.1f} s"
+        for what, seconds, limit in (
+            ("was stopped", load.stopped_s, thresholds.CLIENT_STOPPED_LIMIT),
+            ("waited for its core", load.waited_s, thresholds.CLIENT_WAITED_LIMIT),
+        )
+        if seconds is not None and seconds > limit * window.length
+    ]
 
 
 def _disturbed_cores(seen: Readings, server_cpus: Collection[int]) -> list[str]:

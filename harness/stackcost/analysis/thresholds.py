@@ -80,6 +80,9 @@ STEAL_LIMIT = 0.01
 # Of the rate in the sustain window, by seconds. The rate of a closed loop varies with the machine.
 VARIATION_LIMIT = 0.05
 CLOSED_LOOP_VARIATION_LIMIT = 0.10
+# Of the sustain window, in which an HTTP client was stopped, or waited for its core.
+CLIENT_STOPPED_LIMIT = 0.02
+CLIENT_WAITED_LIMIT = 0.10
 # Of each side's cores, in a closed loop: with both below it, its connections wait for neither.
 CLOSED_LOOP_BUSY_LIMIT = 0.50
 # Completed against offered, as RFC 9411 section 7 asks of the sustain phase.

@@ -1,7 +1,6 @@
 """One trial of HTTP clients: they run at once, and everything is read while they run."""
 
 import re
-import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,6 +20,7 @@ from stackcost.experiment.http_schema import HttpLoad, HttpTest, path_of
 from stackcost.experiment.matrix import Variant
 from stackcost.experiment.schema import Experiment
 from stackcost.host.namespace import execute
+from stackcost.host.not_running import NotRunning
 from stackcost.loads.concurrency import find_concurrency
 from stackcost.loads.kind import LoadKind
 from stackcost.loads.reading import reading_server
@@ -232,7 +232,9 @@ def _sustain(
     processes = {f"client-{at}": pid for at, pid in enumerate(clients.process_ids)}
     session.clients_stack.check_stack("during", processes)
     # Looks at Onload take seconds on a slow host, and the clients end at a fixed time.
-    time.sleep(max(0.0, first + sustain_s - time.monotonic()))
+    watched = NotRunning(clients.process_ids)
+    watched.watch_until(first + sustain_s)
+    load.stopped_s, load.waited_s = watched.stopped_s, watched.waited_s
     last = session.read_edge()
     load.answered = _answered(session, http.test(load.test))
     session.clients_stack.check_stack("after", processes)  # a stack ends with its client

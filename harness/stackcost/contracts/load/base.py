@@ -74,6 +74,8 @@ class Load(StoredData):
     processes: Sequence[int] = ()
     others: Sequence[int] = ()
     ended_early: bool = False
+    stopped_s: float | None = None
+    waited_s: float | None = None
     stack_check: StackCheck | None = None
     answered: int | None = None
 

@@ -17,10 +17,11 @@ class HttpClients(Load):
     process ids of the clients. `others`: where cores are shared, process ids of all that ran in the
     bed's namespaces, and of the harness. `ended_early`: a client's time was over before the last
     reading of the sustain window. `server_requests`: as of `ConstantLoad`. `limits`: as of
-    `ProfileTraffic`. `stack_check`: of the clients' connections. `answered`: of the connections
-    that stay open, those that had received anything when the sustain window ended; None where that
-    was not read. `counted_beside`: by the clients of `settings.beside`, which are not in `counted`
-    and `latency`.
+    `ProfileTraffic`. `stopped_s`, `waited_s`: seconds of the sustain window in which a client was
+    stopped, or waited for its core, of the one that did so longest; None where that was not read.
+    `stack_check`: of the clients' connections. `answered`: of the connections that stay open, those
+    that had received anything when the sustain window ended; None where that was not read.
+    `counted_beside`: by the clients of `settings.beside`, which are not in `counted` and `latency`.
     """
 
     unit: ClassVar[Literal["connection", "request"]] = "request"
@@ -37,6 +38,8 @@ class HttpClients(Load):
     processes: list[int] = field(default_factory=list)
     others: list[int] = field(default_factory=list)
     ended_early: bool = False
+    stopped_s: float | None = None
+    waited_s: float | None = None
     server_requests: int | None = None
     limits: Limits | None = None
     stack_check: StackCheck | None = None
