@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from stackcost.analysis.ceiling.summary import Ceiling, CeilingSummary, Rate
+from stackcost.contracts.load import HttpClients
 from stackcost.contracts.sample import Sample
 from stackcost.experiment.read_file import read_experiment
 from stackcost.files import EXPERIMENTS
@@ -402,3 +403,23 @@ def test_one_worker_where_a_table_begins_at_two_has_a_ratio_that_says_so() -> No
     limited = run_of("haproxy/kernel:1-workers", measures="connections", body=0, busy=(1.0, 0.5))
     found = next(e for e in matches(documents()["haproxy_cookbook"], limited) if e.value)
     assert found.ratio is None
+
+
+def test_latency_stands_beside_the_row_at_the_same_share_of_the_ceiling() -> None:
+    """The print's kernel keeps 1,000,000 requests/s; the closed loop here had 50,000."""
+    made = []
+    for name, offered in (("closed", 0.0), ("open", 5_000.0), ("open", 70_000.0), ("open", 3.0)):
+        trial = asked("h2load", 50, name, offered, ANSWERED)
+        assert isinstance(trial.load, HttpClients) and trial.load.settings
+        trial.load.settings.body_bytes = [1024]
+        made.append(trial)
+    runs = OpenedRuns(costs=[OpenedCosts(manifest(), summary(*made))])
+    found = {
+        each.x: each
+        for each in matches(documents()["haproxy_cookbook"], runs)
+        if each.table == "Table 4" and each.value is not None
+    }
+    assert [found[x].published for x in (3.0, 5_000.0, 70_000.0)] == [None, 2150, 8_830_000]
+    assert "at 10% of the ceiling here, there at 10% of it (100,000 req" in found[5_000.0].reason
+    assert found[70_000.0].published_gain == pytest.approx(8_830_000 / 2150)
+    assert found[70_000.0].gain == 1 and found[70_000.0].ratio is None

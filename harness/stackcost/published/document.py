@@ -83,7 +83,8 @@ class Measurement(_Part):
 class PublishedFigure(_Part):
     """One printed number that a measurement of ours may join, in the table's own `unit`.
 
-    `unit_size`: one of `unit` in the unit of `Shape`.
+    `unit_size`: one of `unit` in the unit of `Shape`. `share`: `x` by the column's ceiling, where
+    that is known.
     """
 
     of: Measurement
@@ -93,6 +94,7 @@ class PublishedFigure(_Part):
     value: float
     unit: str
     unit_size: float
+    share: float | None = None
 
 
 class RowFigure(Measurement):
@@ -115,6 +117,8 @@ class PublishedTable(_Part):
     Gb/s of 10^9 bits, us). `figures`: rows of such a table that are figures, by their first cell.
     `beside`: as of `Measurement`. `tls`: None where the print says both; then figures of ours with
     and without TLS join.
+    `ceilings`: the highest x that a column holds by the text; a figure of ours at the same share of
+    its own ceiling stands beside the column's, so that the shapes are compared.
     `notes`: where the print contradicts itself, and what was made of it.
     `here`: where this suite has what cannot be joined, and why it cannot.
     """
@@ -136,6 +140,7 @@ class PublishedTable(_Part):
     tls: bool | None = False
     better: Literal["higher", "lower"] | None = None
     gains_over: str | None = None
+    ceilings: dict[str, float] = {}
     figures: dict[str, RowFigure] = {}
 
     @model_validator(mode="after")
@@ -212,8 +217,11 @@ class Document(BaseModel):
                         tls=tls,
                         beside=table.beside,
                     )
+                    ceiling = table.ceilings.get(column)
                     for x, value in table.points(column):
-                        yield _figure(of, table, column, x, value, table.unit, table.unit_size)
+                        one = _figure(of, table, column, x, value, table.unit, table.unit_size)
+                        share = x / ceiling if ceiling else None
+                        yield one.model_copy(update={"share": share})
         for row in table.rows:
             if own := table.figures.get(str(row[0])):
                 of = Measurement(**{name: getattr(own, name) for name in Measurement.model_fields})

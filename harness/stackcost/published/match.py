@@ -32,16 +32,18 @@ TCP = {
     "published": "initial window 2, with Nagle",
     "": "settings that are not known",
 }
+SAME_SHARE = 1.3  # times, by which two shares of a ceiling may differ and count as the same
 NO_FIGURE = "not a measurement: it describes the test bed or repeats other tables"
 
 
 class PublishedMatch(BaseModel):
     """One figure of ours beside a published one, both in the table's unit; or why there is none.
 
-    `low`, `high`: the bounds of the search, or the range of a test's rounds. `x`: on `axis`, which
-    is the table's. `ratio`: ours : published. `published_gain`, `gain`: each divided by its own
-    figure at the lowest x of the column that has both; None for that one. `reason`: why one of the
-    two is None, or why both are there without a ratio.
+    `published`: of an offered rate that is not printed, the row at about the same share of the
+    ceiling. `low`, `high`: the bounds of the search, or the range of a test's rounds. `x`: on
+    `axis`, which is the table's. `ratio`: ours : published. `published_gain`, `gain`: each divided
+    by its own figure at the lowest x of the column that has both; None for that one. `reason`: why
+    one of the two is None, or why both are there without a ratio.
     Without a figure of ours `column` may name several columns.
     """
 
@@ -154,8 +156,11 @@ def _column(
         nearest = min(printed, key=lambda row: abs((row.x or 0.0) - (own.x or 0.0)))
         lowest = min(row.x or 0.0 for row in printed)
         found = _pair(own, nearest, by_x.get(own.x), lowest)
+        alike = _at_same_share(own, printed) if found.published is None else None
+        if alike:
+            found = _by_share(own, alike, found)
         base = first.get((own.run, own.series))
-        if not found.ratio or not found.published or not found.value:
+        if not (found.ratio or alike) or not found.published or not found.value:
             yield found
             continue
         if base and base.published and base.value:
@@ -167,6 +172,26 @@ def _column(
         else:
             first[own.run, own.series] = found
         yield found
+
+
+def _at_same_share(
+    own: MeasuredFigure, printed: Sequence[PublishedFigure]
+) -> PublishedFigure | None:
+    """The printed row at about the same share of its column's ceiling as ours is of its own."""
+    if not own.share or _obstacles(printed[0], own):
+        return None
+    apart = {max(row.share / own.share, own.share / row.share): row for row in printed if row.share}
+    return apart[min(apart)] if apart and min(apart) <= SAME_SHARE else None
+
+
+def _by_share(own: MeasuredFigure, row: PublishedFigure, found: PublishedMatch) -> PublishedMatch:
+    """Beside that row: its height has no ratio, and its growth can be compared."""
+    assert row.x is not None
+    words = (
+        f"at {own.share:.0%} of the ceiling here, there at {row.share:.0%} of it "
+        f"({places(row.x, own.of.axis)})"
+    )
+    return found.model_copy(update={"published": row.value, "reason": words})
 
 
 def places(x: float, axis: str) -> str:

@@ -1,6 +1,6 @@
 """Figures of stored runs that a published figure may stand beside, each with what it is of."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -60,7 +60,8 @@ class MeasuredFigure(BaseModel):
     """One figure of ours, in the unit of its shape. `what`: system and test, in words.
 
     `series`: the same for figures that differ only in x, so that they may be divided. `limit`: what
-    else than the system set it, in words, so that it has no ratio.
+    else than the system set it, in words, so that it has no ratio. `share`: of a rate that was
+    offered, by the highest rate of the system's closed loops of the same requests; None without.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -74,6 +75,7 @@ class MeasuredFigure(BaseModel):
     low: float
     high: float
     limit: str = ""
+    share: float | None = None
 
 
 def measured(runs: OpenedRuns) -> Iterator[MeasuredFigure]:
@@ -94,7 +96,8 @@ def measured(runs: OpenedRuns) -> Iterator[MeasuredFigure]:
 
 def _tested(run: OpenedCosts) -> Iterator[MeasuredFigure]:
     """The figures of HTTP clients. Those of clients on the server's own cores join nothing."""
-    for one in series(run.summary):
+    every = series(run.summary)
+    for one in every:
         for name, points in one.points.items():
             for count, level in points.items():
                 if level.http is None or one.x.endswith(SHARED):
@@ -104,12 +107,29 @@ def _tested(run: OpenedCosts) -> Iterator[MeasuredFigure]:
                     of = _requested(run, name, one.what, axis, level.http)
                     value, test = one.value(level), f"{name}, {one.test}"
                     limit = "" if one.what == "latency" else limit_of(level)
-                    yield from _known(of, x, what, run.summary.run, value, test, limit)
+                    ceiling = _closed_loops(every, name, count, level.http) if one.offered else None
+                    share = one.offered / ceiling if ceiling else None
+                    for figure in _known(of, x, what, run.summary.run, value, test, limit):
+                        yield figure.model_copy(update={"share": share})
                 if not one.offered and one.what == level.http.measures:
                     yield from _distribution(run, name, level, what)
                 if one.what == "throughput":
                     cores = dict(_places(run, one, count))[CORES]
                     yield from _cores_for_links(run, name, level, what, cores)
+
+
+def _closed_loops(
+    every: Sequence[Curve], name: str, count: int, like: ClientSettings
+) -> float | None:
+    """The highest rate of a system's closed loops with the same requests; None without any."""
+    levels = (one.points.get(name, {}).get(count) for one in every if not one.offered)
+    same = (like.body_bytes, like.kept, like.tls)
+    rates = [
+        level["http.rate"].median
+        for level in levels
+        if level and level.http and (level.http.body_bytes, level.http.kept, level.http.tls) == same
+    ]
+    return max(filter(None, rates), default=None)
 
 
 def _distribution(run: OpenedCosts, name: str, level: Level, what: str) -> Iterator[MeasuredFigure]:
