@@ -18,7 +18,7 @@ from stackcost.servers.certificate import make_certificate
 from stackcost.servers.memory_files import with_memory_files
 from stackcost.servers.nginx_build import affinity_masks, find_build
 from stackcost.servers.nginx_status import STATUS_SOCKET, Status, read_status
-from stackcost.servers.probe import Response, ask, ensure_port_free, fit_body
+from stackcost.servers.probe import Response, ask, ensure_port_free, fit_body, statuses
 
 from .configuration import Directives, render
 
@@ -158,6 +158,10 @@ class NginxKernel(Server):
     def response_length(self) -> int:
         """Bytes of headers and body in answer to `request`, from a real one."""
         return self._ask().length
+
+    def sampled_statuses(self) -> dict[str, int] | None:
+        """By requests of its own namespace."""
+        return statuses(self._ask)
 
     def open_files(self) -> int:
         """Files and sockets all workers together may hold open, as the kernel granted it.

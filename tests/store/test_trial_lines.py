@@ -53,6 +53,7 @@ RATE = ConstantLoad(
     latency={"web": {"connect": "HIST"}},
     seconds=[Second(1.0, 2.0, {"web": {"connect": "HIST"}})],
     server_requests=70,
+    statuses={"200": 18, "503": 2},
     **TRAFFIC,
 )
 HOLD = HeldFlows(open_flows=50, state="tracked", held_flows=49.0, **TRAFFIC)

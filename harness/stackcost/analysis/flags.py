@@ -21,7 +21,7 @@ from stackcost.analysis.undisturbed import undisturbed
 from stackcost.contracts.counts import NOT_SEEN, Histograms, StackCheck
 from stackcost.contracts.latency import TLS_HANDSHAKE
 from stackcost.contracts.load import rate_words
-from stackcost.contracts.load.base import Failure, Flag
+from stackcost.contracts.load.base import Failure, Flag, Load
 from stackcost.contracts.trial import CUT_SHORT, Trial
 
 FULL, NOT_FULL = 0.95, 0.90  # shares of cores' time
@@ -239,11 +239,25 @@ def _failed_connections(seen: Readings) -> list[str]:
     if load.failed:
         attempted = load.counter("tcps_connattempt")
         found.append(f"{load.failed:,} of {attempted:,} connections failed")
+    found += _other_statuses(load)
     if load.tls and load.tls.failures:
         found.append(load.tls.failures)
     if load.cut_flows:
         found.append(f"{load.cut_flows:,} flows had not ended at the end of the drain")
     return found + _of_limits(seen) + [sign.words for sign in diagnosis(seen)]
+
+
+def _other_statuses(load: Load) -> list[str]:
+    """Whether some answers are errors, which are as good as others to who counts their bytes."""
+    asked = load.statuses or {}
+    others = {status: n for status, n in asked.items() if not status.startswith("2")}
+    if not others:
+        return []
+    named = ", ".join(f"{status} ({n})" for status, n in others.items())
+    return [
+        f"{sum(others.values())} of {sum(asked.values())} requests made after the load had no "
+        f"answer of status 200: {named}"
+    ]
 
 
 def _failed_requests(seen: Readings) -> list[str]:

@@ -167,6 +167,12 @@ class Server(ABC):
         """Requests served since start by its own count; None if it has none or does not answer."""
         return None
 
+    def sampled_statuses(self) -> dict[str, int] | None:
+        """Some requests as the load makes them, one after the other: how many were answered by each
+        status of HTTP; "none": without an answer. None where no program here can ask it.
+        """
+        return None
+
     def refusals(self) -> dict[str, int] | None:
         """Connections that it refused since start, by reason; empty if it does not count them.
 

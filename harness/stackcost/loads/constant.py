@@ -85,6 +85,7 @@ def offer_load(session: ProfileSession, trial: Trial, part: LoadSection) -> None
         finally:
             session.sampler.read_often((), math.inf)
     load.server_requests = _difference(session.serving.requests_served(), served)
+    load.statuses = session.serving.sampled_statuses()
 
 
 def _begun(session: ProfileSession) -> int:

@@ -4,6 +4,7 @@ import errno
 import os
 import socket
 import ssl
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from stackcost.host.kernel_client import kernel_client
 from stackcost.host.timeouts import scaled_timeout
 
 TIMEOUT_S = 5.0
+SAMPLED = 20  # requests of one sample: it meets what happens to every tenth
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +185,18 @@ class _Client:
         if beyond := len(self._http.trailing_data[0]):
             raise ValueError(f"{beyond} bytes came after the response")
         return Response(status, received, bytes(body))
+
+
+def statuses(asked: Callable[[], Response]) -> dict[str, int]:
+    """How many of some requests were answered by each status; "none": without an answer."""
+    found: Counter[str] = Counter()
+    for _ in range(SAMPLED):
+        try:
+            found[str(asked().status)] += 1
+        except StackcostError:
+            found["none"] += 1
+            break  # each would wait as long
+    return dict(found)
 
 
 def healthy(response: Response, name: str, log: Path) -> Response:

@@ -7,7 +7,15 @@ from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server, ServerSettings
 from stackcost.host.program import Program
-from stackcost.servers.probe import Response, ask, ensure_port_free, fit_body, healthy, is_up
+from stackcost.servers.probe import (
+    Response,
+    ask,
+    ensure_port_free,
+    fit_body,
+    healthy,
+    is_up,
+    statuses,
+)
 
 STOP_TIMEOUT_S = 5.0
 
@@ -92,6 +100,10 @@ class HttpProgram(Server):
             return None
         return None if counted is None else counted - self._own_requests
 
+    def sampled_statuses(self) -> dict[str, int] | None:
+        """By requests of its own namespace."""
+        return statuses(self._asked)
+
     def processes(self) -> dict[str, int]:
         """The started process; a server with more processes adds them."""
         number = self._program.process_id
@@ -151,12 +163,15 @@ class HttpProgram(Server):
         return self.response_length()
 
     def _ask(self, request: bytes = b"") -> Response:
-        """The answer to a request; by default to the load's."""
+        """The answer to a request, by default to the load's; StackcostError unless it is good."""
+        return healthy(self._asked(request), self.name, self.log)
+
+    def _asked(self, request: bytes = b"") -> Response:
         where, request = self.endpoint, request or self.settings.request
         tls = self.settings.tls is not None
         response = ask(where.namespace, where.address, where.port, request, tls)
         self._own_requests += 1
-        return healthy(response, self.name, self.log)
+        return response
 
     def _answers(self) -> bool:
         """Whether it answers a request; StackcostError if the status is not 200."""

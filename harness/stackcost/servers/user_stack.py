@@ -68,6 +68,9 @@ class UserStack(CountingProgram):
         """As at its start; nothing but the generator can ask it afterwards."""
         return super().response_length() if self._length is None else self._length
 
+    def sampled_statuses(self) -> None:
+        """None: nothing but the generator can ask it."""
+
     def processes(self) -> dict[str, int]:
         """The program, and the thread that polls its interface."""
         polls = poll_threads(self.endpoint.interface) if self._program.runs else ()

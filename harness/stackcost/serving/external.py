@@ -35,6 +35,7 @@ ANSWERS: dict[str, Any] = {
     "clocks": {},
     "before_trial": {},
     "refusals": {},
+    "sampled_statuses": None,  # the generator has the servers
     "limits": Limits(no_accept_queue=NO_HOST),
     "frames": [None, None],  # they are only counted at the generator's ports
     "open_connections": 0,  # the generator has both ends

@@ -168,6 +168,10 @@ class RunningServer:
         """Requests since start by the server's own count; None if it has none, or is silent."""
         return self.server.requests_served()
 
+    def sampled_statuses(self) -> dict[str, int] | None:
+        """Statuses of HTTP of some requests made now; None where no program here can ask."""
+        return self.server.sampled_statuses()
+
     def refusals(self) -> dict[str, int] | None:
         """Connections that the server refused since start, by reason; None if it is silent."""
         return self.server.refusals()

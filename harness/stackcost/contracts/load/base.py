@@ -69,6 +69,7 @@ class Load(StoredData):
     seconds: Sequence[Second] = ()
     begun: int | None = None
     server_requests: int | None = None
+    statuses: Mapping[str, int] | None = None
     counted: HttpCounts | None = None
     counted_beside: HttpCounts | None = None
     processes: Sequence[int] = ()

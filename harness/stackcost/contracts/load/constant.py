@@ -16,7 +16,8 @@ class ConstantLoad(ProfileTraffic):
     ended in the sustain window; None: the generator does not tell. `seconds`: the same by second,
     between readings; empty of older trials. `begun`: connections that began
     between the two readings of these times; None of older trials. `server_requests`: requests of
-    the whole trial by the server's own count; None: it keeps none.
+    the whole trial by the server's own count; None: it keeps none. `statuses`: of HTTP, of some
+    requests made when the load was over; "none": no answer. None where nothing can ask the server.
     """
 
     failures: ClassVar[tuple[Failure, ...]] = ("connections failed", "rate missed")
@@ -29,6 +30,7 @@ class ConstantLoad(ProfileTraffic):
     seconds: list[Second] = field(default_factory=list)
     begun: int | None = None
     server_requests: int | None = None
+    statuses: dict[str, int] | None = None
 
     @property
     def rate(self) -> float:
