@@ -421,5 +421,6 @@ def test_latency_stands_beside_the_row_at_the_same_share_of_the_ceiling() -> Non
     }
     assert [found[x].published for x in (3.0, 5_000.0, 70_000.0)] == [None, 2150, 8_830_000]
     assert "at 10% of the ceiling here, there at 10% of it (100,000 req" in found[5_000.0].reason
+    assert found[70_000.0].reason.endswith("(1,500,000 requests/s)"), "written out"
     assert found[70_000.0].published_gain == pytest.approx(8_830_000 / 2150)
     assert found[70_000.0].gain == 1 and found[70_000.0].ratio is None

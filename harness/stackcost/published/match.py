@@ -198,7 +198,7 @@ def places(x: float, axis: str) -> str:
     """A place on an axis in words, such as "1 worker process"."""
     if axis == PERCENTILE:
         return f"percentile {x:g}"
-    return f"{x:,g} {SINGULAR.sub(FIRST_GROUP, axis) if x == 1 else axis}"
+    return f"{x:,.12g} {SINGULAR.sub(FIRST_GROUP, axis) if x == 1 else axis}"
 
 
 def _pair(
