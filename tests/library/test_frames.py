@@ -85,10 +85,16 @@ def test_memory_and_its_points_lie_on_one_line(small: Run) -> None:
     for _, line in slab.iterrows():
         at_most = line["at_no_flow"] + 2000 * line["bytes_per_flow"]
         assert at_most == pytest.approx(read["bytes"].max(), rel=0.05)
-    total = memory[memory["counted"]].groupby(["system", "round"])["bytes_per_flow"].sum()
+    counted = memory[memory["counted"]]
+    kinds = counted[counted["part"] == "kind"]
+    total = kinds.groupby(["system", "round"])["bytes_per_flow"].sum()
     for server in small.opened.servers:
         assert server.memory is not None
         assert total[server.name].tolist() == pytest.approx(server.memory["memory.total"].values)
+    caches = counted[(counted["system"] == "nginx/kernel") & (counted["part"] == "cache")]
+    assert {"TCP", "dentry"} <= set(caches["kind"]), "they are parts of the kind kernel slab"
+    assert not set(caches["kind"]) & {"proc_inode_cache", "ext4_inode_cache", "kmalloc-rcl-64"}
+    assert not (counted["part"] != "kind")[counted["system"] != "nginx/kernel"].any()
 
 
 def test_latency_has_every_percentile_of_every_round(small: Run) -> None:

@@ -81,7 +81,10 @@ MEMORY = {
         '"owner": the function that allocated a part of a cache',
     ),
     "kind": Column("", "kind of memory, name of the slab cache, or cache: function"),
-    "counted": Column(YES_OR_NO, "whether the report's total includes it"),
+    "counted": Column(
+        YES_OR_NO,
+        "whether the report's total includes it; caches and owners as parts of the kernel slab",
+    ),
     "round": _ROUND,
     "bytes_per_flow": Column("B", "slope of memory over the number of flows held open"),
     "at_no_flow": Column("B", "the intercept: memory without open flows; unknown for caches"),
