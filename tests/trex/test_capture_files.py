@@ -2,6 +2,7 @@
 
 import base64
 import struct
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,73 @@ def test_a_bad_capture_is_one_sentence(
     with pytest.raises(StackcostError, match=f"{what}.pcap: .*{said}") as caught:
         payload(client, capture)
     assert "Traceback" not in str(caught.value)
+
+
+ETHERNET, COOKED = 1, 113  # link types
+
+
+def block(kind: int, body: bytes) -> bytes:
+    body += bytes(-len(body) % 4)
+    return struct.pack("<II", kind, 12 + len(body)) + body + struct.pack("<I", 12 + len(body))
+
+
+def interface(link: int) -> bytes:
+    return block(1, struct.pack("<HHI", link, 0, 0))
+
+
+def enhanced(packet: Packet, number: int, port: int) -> bytes:
+    frame = bytes(packet)
+    head = struct.pack("<IIIII", port, 0, number * 1000, len(frame), len(frame))
+    return block(6, head + frame)
+
+
+def obsolete(packet: Packet, number: int, port: int) -> bytes:
+    frame = bytes(packet)
+    head = struct.pack("<HHIIII", port, 7, 0, number * 1000, len(frame), len(frame))
+    return block(2, head + frame)
+
+
+def pcapng(folder: Path, *blocks: bytes) -> Path:
+    capture = folder / "a.pcapng"
+    section = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+    capture.write_bytes(section + b"".join(blocks))
+    return capture
+
+
+@pytest.mark.parametrize("links", [(COOKED, ETHERNET), (ETHERNET, COOKED)])
+def test_an_interface_of_another_link_type_may_stand_in_the_file(
+    client: TrexClient, tmp_path: Path, links: tuple[int, ...]
+) -> None:
+    used = links.index(ETHERNET)
+    packets = [enhanced(packet, number, used) for number, packet in enumerate(flow())]
+    capture = pcapng(tmp_path, *map(interface, links), *packets)
+    assert payload(client, capture) == [ASKS, ANSWERS]
+
+
+def test_a_packet_of_another_link_type_is_named(client: TrexClient, tmp_path: Path) -> None:
+    packets = [enhanced(packet, number, number == 3) for number, packet in enumerate(flow())]
+    capture = pcapng(tmp_path, interface(ETHERNET), interface(COOKED), *packets)
+    with pytest.raises(StackcostError, match=r"packet 4: .*not Ethernet \(link type 113, not 1\)"):
+        payload(client, capture)
+
+
+@pytest.mark.parametrize("form", [enhanced, obsolete])
+def test_a_packet_block_may_be_of_the_obsolete_form(
+    client: TrexClient, tmp_path: Path, form: Callable[[Packet, int, int], bytes]
+) -> None:
+    packets = [form(packet, number, 0) for number, packet in enumerate(flow())]
+    capture = pcapng(tmp_path, interface(ETHERNET), *packets)
+    assert payload(client, capture) == [ASKS, ANSWERS]
+
+
+@pytest.mark.parametrize("tags", ["8100", "88a8", "88a8 8100", "8100 8100", "9100 8100"])
+def test_vlan_tags_are_taken_off(client: TrexClient, tmp_path: Path, tags: str) -> None:
+    capture, packets = tmp_path / "tagged.pcap", []
+    for packet in map(bytes, flow()):
+        inserted = b"".join(bytes.fromhex(tag) + b"\x00\x64" for tag in tags.split())
+        packets.append(Raw(packet[:12] + inserted + packet[12:]))
+    wrpcap(str(capture), packets, linktype=ETHERNET)
+    assert payload(client, capture) == [ASKS, ANSWERS]
 
 
 def test_the_shipped_captures_pass(client: TrexClient) -> None:

@@ -22,9 +22,10 @@ PCAP = {  # by the first four bytes: byte order, and the clock's ticks in a seco
 }
 PCAPNG = b"\x0a\x0d\x0d\x0a"
 BLOCK_ORDER = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
-INTERFACE, SIMPLE, ENHANCED = 1, 3, 6  # types of pcapng's blocks
+INTERFACE, OBSOLETE, SIMPLE, ENHANCED = 1, 2, 3, 6  # types of pcapng's blocks
 IF_TSRESOL = 9  # option of an interface: its clock's resolution
 ETHERNET = 1  # LINKTYPE_ETHERNET
+VLAN_TAGS = (b"\x81\x00", b"\x88\xa8", b"\x91\x00")  # IEEE 802.1Q, 802.1ad, and before that
 FIN, SYN = 0x01, 0x02
 ETHER_TYPES = {4: bytes(12) + b"\x08\x00", 6: bytes(12) + b"\x86\xdd"}  # after no addresses
 SEQUENCES = 1 << 32
@@ -32,11 +33,15 @@ PARTS = ("ethernet", "ip", "ip6", "tcp", "udp", "UnpackError")  # of dpkt, that 
 
 
 class Packet(NamedTuple):
-    """A frame of a capture. `length`: what it had on the wire, of which `frame` may be a part."""
+    """A frame of a capture. `length`: what it had on the wire, of which `frame` may be a part.
+
+    `link`: the link type of its interface.
+    """
 
     time: float
     frame: bytes
     length: int
+    link: int
 
 
 class CheckedCapture:
@@ -75,40 +80,42 @@ def _read(path: Path, content: bytes) -> list[Packet]:
         raise _fault(path, "it is no capture: neither a pcap nor a pcapng file")
     found: list[Packet] = []
     try:
-        for packet in (_pcapng if content[:4] == PCAPNG else _pcap)(path, content):
+        for packet in (_pcapng if content[:4] == PCAPNG else _pcap)(content):
             found.append(packet)
     except (struct.error, IndexError, KeyError):
         raise _fault(path, f"the file is cut or damaged after packet {len(found)}") from None
     return found
 
 
-def _pcap(path: Path, content: bytes) -> Iterator[Packet]:
+def _pcap(content: bytes) -> Iterator[Packet]:
     order, ticks = PCAP[content[:4]]
-    _check_link(path, struct.unpack_from(f"{order}I", content, 20)[0] & 0xFFFF)
+    link = struct.unpack_from(f"{order}I", content, 20)[0] & 0xFFFF
     at = 24
     while at < len(content):
         seconds, fraction, kept, length = struct.unpack_from(f"{order}IIII", content, at)
-        yield Packet(seconds + fraction / ticks, _part(content, at + 16, kept), length)
+        yield Packet(seconds + fraction / ticks, _part(content, at + 16, kept), length, link)
         at += 16 + kept
 
 
-def _pcapng(path: Path, content: bytes) -> Iterator[Packet]:
-    order, clocks, at = "<", list[tuple[float, int]](), 0
+def _pcapng(content: bytes) -> Iterator[Packet]:
+    order, ports, at = "<", list[tuple[float, int, int]](), 0
     while at < len(content):
         if content[at : at + 4] == PCAPNG:
-            order, clocks = BLOCK_ORDER[content[at + 8 : at + 12]], []
+            order, ports = BLOCK_ORDER[content[at + 8 : at + 12]], []
         kind, size = struct.unpack_from(f"{order}II", content, at)
         block = _part(content, at + 8, size - 12)
         if kind == INTERFACE:
             link, _, snap = struct.unpack_from(f"{order}HHI", block)
-            _check_link(path, link)
-            clocks.append((_resolution(order, block[8:]), snap))
-        elif kind == ENHANCED:
-            port, high, low, kept, length = struct.unpack_from(f"{order}IIIII", block)
-            yield Packet(((high << 32) + low) * clocks[port][0], _part(block, 20, kept), length)
+            ports.append((_resolution(order, block[8:]), snap, link))
+        elif kind in (ENHANCED, OBSOLETE):  # the latter has a count of drops beside its interface
+            number = struct.unpack_from(f"{order}{'I' if kind == ENHANCED else 'H'}", block)[0]
+            high, low, kept, length = struct.unpack_from(f"{order}IIII", block, 4)
+            tick, _, link = ports[number]
+            yield Packet(((high << 32) + low) * tick, _part(block, 20, kept), length, link)
         elif kind == SIMPLE:
             (length,) = struct.unpack_from(f"{order}I", block)
-            yield Packet(0.0, _part(block, 4, min(length, clocks[0][1] or length)), length)
+            _, snap, link = ports[0]
+            yield Packet(0.0, _part(block, 4, min(length, snap or length)), length, link)
         at += size
 
 
@@ -131,9 +138,12 @@ def _part(content: bytes, at: int, size: int) -> bytes:
     return content[at : at + size]
 
 
-def _check_link(path: Path, link: int) -> None:
-    if link != ETHERNET:
-        raise _fault(path, f"its frames are not Ethernet (link type {link}, not {ETHERNET})")
+def _untagged(frame: bytes) -> bytes:
+    """The frame without its VLAN tags: dpkt knows one of 802.1Q at most."""
+    at = 12
+    while frame[at : at + 2] in VLAN_TAGS:
+        at += 4
+    return frame[:12] + frame[at:]
 
 
 def _checked(path: Path, packets: list[Packet]) -> Iterator[tuple[float, bytes]]:
@@ -146,11 +156,14 @@ def _checked(path: Path, packets: list[Packet]) -> Iterator[tuple[float, bytes]]
     sent: dict[Any, int] = {}  # numbers that it has used since: SYN, payload and FIN
     payloads: dict[Any, int] = {}
     for number, packet in enumerate(packets, 1):
+        if packet.link != ETHERNET:
+            kind = f"(link type {packet.link}, not {ETHERNET})"
+            raise _fault(path, f"its frame is not Ethernet {kind}", number)
         if len(packet.frame) < packet.length:
             kept = f"{len(packet.frame)} of its {packet.length} bytes were kept"
             raise _fault(path, f"{kept}; capture it again without a snap length", number)
         try:
-            frame = dpkt.ethernet.Ethernet(packet.frame)
+            frame = dpkt.ethernet.Ethernet(_untagged(packet.frame))
         except dpkt.UnpackError:
             raise _fault(path, "its headers are cut or damaged", number) from None
         ip = frame.data
