@@ -17,8 +17,10 @@ void OpenFlows::release(Flow& flow, uint32_t hash) {
     listeners_.give_up(flow);
   TemplateClass& shared = classes_.of(flow);
   ProfileRun& run = *shared.run;
-  ++(*shared.counters)[flow.state == FlowState::datagram ? Counter::udps_closed
-                                                         : Counter::tcps_closed];
+  CounterBlock& counters = *shared.counters;
+  ++counters[flow.state == FlowState::datagram ? Counter::udps_closed : Counter::tcps_closed];
+  if (!flow.has(kEverEstablished)) [[unlikely]]
+    ++counters[Counter::closed_half_open];
   context_.wheel.remove(flow);
   FlowTable& table = context_.tables[index_of(shared.side)];
   const uint32_t number = context_.flows.number_of(flow);

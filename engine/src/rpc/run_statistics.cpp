@@ -33,7 +33,9 @@ const Row kRows[] = {
   {Kind::gauge, static_cast<size_t>(Gauge::name), #name, units, #shown == kAlways, false, help},
 #define COUNTER(name, severity, help) \
   {Kind::counter, static_cast<size_t>(Counter::name), #name, "", false, #severity == kError, help},
+#define INTERNAL(name)
 #include "stats/counters.def"
+#undef INTERNAL
 #undef BAR
 #undef GAUGE
 #undef COUNTER

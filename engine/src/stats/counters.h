@@ -12,7 +12,9 @@ enum class Counter : uint8_t {
 #define BAR(caption)
 #define GAUGE(name, units, shown, help)
 #define COUNTER(name, severity, help) name,
+#define INTERNAL(name) name,
 #include "stats/counters.def"
+#undef INTERNAL
 #undef BAR
 #undef GAUGE
 #undef COUNTER

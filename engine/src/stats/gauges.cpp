@@ -14,6 +14,11 @@ uint64_t active_udp_flows(const CounterBlock& c) {
   return difference(c[udps_connects] + c[udps_accepts], c[udps_closed]);
 }
 
+/// Connections that ended after they were established.
+uint64_t ended(const CounterBlock& c) {
+  return c[tcps_closed] - c[closed_half_open];
+}
+
 }  // namespace
 
 void SmoothedRate::sample(double total, double now) {
@@ -45,7 +50,7 @@ GaugeValues SideGauges::values(const CounterBlock& c, double duration) const {
     values[static_cast<size_t>(gauge)] = value;
   };
   set(Gauge::m_active_flows, active_flows(c));
-  set(Gauge::m_est_flows, difference(c[tcps_connects], c[tcps_closed]) + active_udp_flows(c));
+  set(Gauge::m_est_flows, difference(c[tcps_connects], ended(c)) + active_udp_flows(c));
   set(Gauge::m_tx_bw_l7_r, bits_out);
   set(Gauge::m_tx_bw_l7_total_r, bits_out_total);
   set(Gauge::m_rx_bw_l7_r, bits_in);
@@ -62,7 +67,10 @@ uint64_t opened_flows(const CounterBlock& c) {
 }
 
 uint64_t active_flows(const CounterBlock& c) {
-  return difference(c[tcps_connattempt] + c[tcps_accepts], c[tcps_closed]) + active_udp_flows(c);
+  // A server's connection counts from when it is accepted, a client's from its SYN.
+  const bool client = c[tcps_connattempt] != 0;
+  return difference(c[tcps_connattempt] + c[tcps_accepts], client ? c[tcps_closed] : ended(c)) +
+         active_udp_flows(c);
 }
 
 }  // namespace engine

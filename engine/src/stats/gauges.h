@@ -1,5 +1,7 @@
 #pragma once
-// Levels derived from counters: flows open, rates, ratios (TRex 3.08, src/stt_cp.cpp).
+// Levels derived from counters: flows open, rates, ratios (TRex 3.08, src/stt_cp.cpp). TRex takes
+// all that closed off what was established, so each connection that was refused hides an open one;
+// here only those are taken off that had been counted.
 
 #include <array>
 #include <cstddef>
@@ -14,7 +16,9 @@ enum class Gauge : uint8_t {
 #define BAR(caption)
 #define GAUGE(name, units, shown, help) name,
 #define COUNTER(name, severity, help)
+#define INTERNAL(name)
 #include "stats/counters.def"
+#undef INTERNAL
 #undef BAR
 #undef GAUGE
 #undef COUNTER
@@ -60,7 +64,7 @@ class SideGauges {
 
 /// Flows a client opened, TCP and UDP.
 uint64_t opened_flows(const CounterBlock& counters);
-/// Flows open now, at least 0.
+/// Flows of one side that are open now, at least 0. A server's are open once they are accepted.
 uint64_t active_flows(const CounterBlock& counters);
 
 }  // namespace engine

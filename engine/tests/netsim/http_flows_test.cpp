@@ -67,7 +67,9 @@ void expect_no_error_counter(const CounterBlock& counters, const char* side) {
   if (std::string_view(#severity) == "error") {            \
     EXPECT_EQ(counters[name], 0u) << side << " " << #name; \
   }
+#define INTERNAL(name)
 #include "stats/counters.def"
+#undef INTERNAL
 #undef BAR
 #undef GAUGE
 #undef COUNTER

@@ -46,13 +46,25 @@ TEST(SideGauges, CountsOpenAndEstablishedFlows) {
   EXPECT_EQ(gauge(values, Gauge::m_est_flows), 5 + 4);
 }
 
-TEST(SideGauges, NeverGoBelowZeroWhenHalfOpenFlowsAreCounted) {
+TEST(SideGauges, OfAClientLeaveOutWhatWasRefused) {
   CounterBlock c;
-  c[Counter::tcps_accepts] = 2;
-  c[Counter::tcps_closed] = 5;  // three were never accepted
+  c[Counter::tcps_connattempt] = 100;
+  c[Counter::tcps_connects] = 50;
+  c[Counter::tcps_closed] = 50;
+  c[Counter::closed_half_open] = 50;
   const GaugeValues values = SideGauges{}.values(c, 0);
-  EXPECT_EQ(gauge(values, Gauge::m_active_flows), 0);
-  EXPECT_EQ(gauge(values, Gauge::m_est_flows), 0);
+  EXPECT_EQ(gauge(values, Gauge::m_active_flows), 50);
+  EXPECT_EQ(gauge(values, Gauge::m_est_flows), 50);
+}
+
+TEST(SideGauges, OfAServerLeaveOutWhatWasNeverAccepted) {
+  CounterBlock c;
+  c[Counter::tcps_accepts] = c[Counter::tcps_connects] = 2;
+  c[Counter::tcps_closed] = 5;
+  c[Counter::closed_half_open] = 4;
+  const GaugeValues values = SideGauges{}.values(c, 0);
+  EXPECT_EQ(gauge(values, Gauge::m_active_flows), 1);
+  EXPECT_EQ(gauge(values, Gauge::m_est_flows), 1);
 }
 
 TEST(SideGauges, DeriveRatesSizesAndRatio) {

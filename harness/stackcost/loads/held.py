@@ -1,7 +1,7 @@
 """Flows held open: they are opened, held while memory is read, and let close."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
@@ -202,8 +202,18 @@ def _read(
     load.limits = session.serving.limits(session.experiment.workload.port)
 
 
+def established(client: Mapping[str, float]) -> float:
+    """Flows that a generator's client has established and not closed, by its counters.
+
+    TRex's own `m_est_flows` takes all that closed off those, so a connection that was refused hides
+    one that is open; such are counted in `tcps_conndrops` too.
+    """
+    ended = client.get("tcps_closed", 0) - client.get("tcps_conndrops", 0)
+    return max(0.0, float(client.get("tcps_connects", 0) - ended))
+
+
 def _open_now(session: ProfileSession) -> float:
-    return float(session.generator.stats()["traffic"]["client"].get("m_est_flows", 0))
+    return established(session.generator.stats()["traffic"]["client"])
 
 
 def _served_now(session: ProfileSession) -> float:
@@ -215,7 +225,7 @@ def _served_now(session: ProfileSession) -> float:
     tls = session.tls_counts()
     received = tls.received_bytes if tls else int(client.get("tcps_rcvbyte", 0))
     served = received // session.response_bytes
-    return float(min(int(client.get("m_est_flows", 0)), served))
+    return min(established(client), float(served))
 
 
 def _not_all(
