@@ -134,8 +134,8 @@ inline bool FlowDriver::goes_on(const Flow& flow, const RxPacket& p, const RxPac
   if (flow == nullptr || flow->state <= FlowState::datagram) flow = look_up(side, p);
   if (flow != nullptr && parts_.flows.abort_instead(*flow)) return {};
   if (flow != nullptr && flow->state == FlowState::time_wait && p.is(tcp::kSyn) &&
-      !p.is(tcp::kAck) && after(p.sequence(), flow->rcv_nxt)) {
-    parts_.flows.release(*flow);  // a new connection from the same port, RFC 9293 section 3.6.1
+      tcp::gives_way(parts_.context, *flow, p)) {
+    parts_.flows.release(*flow);  // a new connection from the same port
     flow = nullptr;
   }
   if (flow == nullptr) {

@@ -63,7 +63,7 @@ enum FlowFlag : uint32_t {
   kServerSide = 1 << 20,
   kIpv6 = 1 << 21,
   kResendFirst = 1 << 23,  ///< loss recovery is to resend at snd_una: there was no frame buffer
-  kChallenged = 1 << 24,   ///< it has answered an empty segment, at `challenged`
+  kAnswered = 1 << 24,     ///< it has answered an empty segment, at `answered`
 };
 
 /// Comparisons in sequence space, RFC 9293 section 3.4.
@@ -82,8 +82,9 @@ struct alignas(64) Flow : FlowIdentity {
   uint32_t flow_class;  ///< number of its FlowClass
   FlowState state = FlowState::free;
   Wait wait;
-  RetransmitPurpose retransmit_purpose;
-  uint8_t challenged;  ///< with kChallenged: when, in kChallengeInterval, the last 8 bits
+  /// With kAnswered: when, in kAnswerInterval. It comes round after 9 hours, longer than a kernel
+  /// leaves between two keepalive probes that are not answered.
+  uint16_t answered;
   uint32_t rcv_nxt;
   uint32_t snd_una;
   uint32_t snd_nxt;
@@ -122,12 +123,13 @@ struct alignas(64) Flow : FlowIdentity {
   uint32_t deadlines[kTimerKinds];
   uint16_t program_counter;
   uint8_t retransmissions;  ///< in a row, without an acknowledgement between
-  uint8_t probes;         ///< of keepalive or a closed window, in a row, without a segment between
-  uint32_t tx_base;       ///< sequence number of the first byte of tx_buffer
-  uint32_t tx_buffer;     ///< buffer being sent; Flow::kNone: none
-  uint32_t extension;     ///< what few flows need: out-of-order ranges, scoreboard, queued buffers
-  uint32_t variables;     ///< VariableBlock, when the program uses variables
-  uint8_t armed;          ///< bit per TimerKind
+  uint8_t probes;      ///< of keepalive or a closed window, in a row, without a segment between
+  uint32_t tx_base;    ///< sequence number of the first byte of tx_buffer
+  uint32_t tx_buffer;  ///< buffer being sent; Flow::kNone: none
+  uint32_t extension;  ///< what few flows need: out-of-order ranges, scoreboard, queued buffers
+  uint32_t variables;  ///< VariableBlock, when the program uses variables
+  uint8_t armed;       ///< bit per TimerKind
+  RetransmitPurpose retransmit_purpose;
   uint16_t pauses;        ///< of a program that went on and on, in a row: see program/interpreter.h
   uint64_t rx_available;  ///< received bytes (UDP: datagrams) that no rx has consumed yet
 

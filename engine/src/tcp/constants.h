@@ -38,7 +38,7 @@ inline constexpr unsigned kMaxProbes = 8;
 inline constexpr uint32_t kChallengesPerSecond = 10'000;
 /// A connection answers one segment without payload in such a time, as Linux does
 /// (tcp_invalid_ratelimit), so that two ends that disagree do not answer each other for ever.
-inline constexpr Nanoseconds kChallengeInterval = 500 * kMillisecond;
+inline constexpr Nanoseconds kAnswerInterval = 500 * kMillisecond;
 
 /// Values of the tunables cc_algo and do_ecn (TRex).
 inline constexpr uint8_t kCubic = 1;

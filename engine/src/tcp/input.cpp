@@ -78,21 +78,33 @@ Events process_payload(Context& context, Flow& flow, const RxSegment& segment, u
   return events;
 }
 
-/// A challenge ACK (RFC 5961): tells the peer where this end stands, and asks it to prove itself.
-/// Answers have no payload: of such segments few are answered (kChallengeInterval).
+/// Whether a segment that is not acceptable is answered. Answers have no payload: of such segments
+/// few are answered (kAnswerInterval).
+bool may_answer(const Context& context, Flow& flow, const RxSegment& segment) {
+  if (segment.payload_length != 0 || (segment.flags() & (kSyn | kFin | kRst)) != 0) return true;
+  const auto now = static_cast<uint16_t>(context.now / kAnswerInterval);
+  if (flow.has(kAnswered) && flow.answered == now) return false;
+  flow.set(kAnswered);
+  flow.answered = now;
+  return true;
+}
+
+/// The answer to a segment that is not acceptable (RFC 9293 section 3.10.7.4): an ACK tells the
+/// peer where this end stands.
+Events answer(const Context& context, Flow& flow, const RxSegment& segment) {
+  if (may_answer(context, flow, segment)) flow.set(kAckNow);
+  return kNothing;
+}
+
+/// A challenge ACK: the answer to what may be an attack (RFC 5961). It asks the peer to prove
+/// itself, and all of them together have a limit (section 10).
 Events challenge(Context& context, Flow& flow, const RxSegment& segment) {
-  if (segment.payload_length == 0 && (segment.flags() & (kSyn | kFin | kRst)) == 0) {
-    const auto now = static_cast<uint8_t>(context.now / kChallengeInterval);
-    if (flow.has(kChallenged) && flow.challenged == now) return kNothing;
-    flow.set(kChallenged);
-    flow.challenged = now;
-  }
+  if (!may_answer(context, flow, segment)) return kNothing;
   if (context.tick - context.challenges_since >= ticks_for(kSecond)) {
     context.challenges_since = context.tick;
     context.challenges = 0;
   }
-  if (++context.challenges > kChallengesPerSecond) return kNothing;
-  flow.set(kAckNow);
+  if (++context.challenges <= kChallengesPerSecond) flow.set(kAckNow);
   return kNothing;
 }
 
@@ -151,7 +163,7 @@ namespace {
   // PAWS, RFC 7323 section 5.3.
   if (timestamps && before(segment.timestamp(), flow.ts_recent) && !segment.is(kRst)) [[unlikely]] {
     ++counters[Counter::tcps_pawsdrop];
-    return challenge(context, flow, segment);
+    return segment.is(kSyn) ? challenge(context, flow, segment) : answer(context, flow, segment);
   }
   if ((segment.flags() & (kRst | kSyn | kAck)) != kAck) [[unlikely]] {
     if (segment.is(kRst)) {
@@ -170,14 +182,14 @@ namespace {
                                                         : kNothing;
     }
     if (segment.is(kSyn)) {
-      if (flow.state == FlowState::syn_received && segment.sequence() + 1 == flow.rcv_nxt &&
-          !segment.is(kAck)) {
+      // RFC 5961 section 4.2; of a handshake, another SYN than the one that was taken.
+      if (flow.state != FlowState::syn_received || segment.sequence() + 1 != flow.rcv_nxt)
+        return challenge(context, flow, segment);
+      if (!segment.is(kAck)) {
         flow.retransmissions = std::max<uint8_t>(flow.retransmissions, 1);
         emit_syn(context, flow);  // our SYN-ACK was lost
         return kNothing;
       }
-      if (flow.state != FlowState::syn_received)  // RFC 5961 section 4.2
-        return challenge(context, flow, segment);
     }
     if (!segment.is(kAck)) return kNothing;
   }
@@ -196,7 +208,7 @@ namespace {
           counters[Counter::tcps_rcvdupbyte] += length;
         }
         if (segment.span() == 0) {
-          challenge(context, flow, segment);
+          answer(context, flow, segment);  // as to a keepalive probe
         } else {
           if (flow.state == FlowState::time_wait)  // RFC 9293: a retransmitted FIN restarts 2 MSL
             enter_time_wait(context, flow);
@@ -214,7 +226,7 @@ namespace {
       const uint32_t excess = sequence + length - (flow.rcv_nxt + window);
       ++counters[Counter::tcps_rcvpackafterwin];
       counters[Counter::tcps_rcvbyteafterwin] += std::min(excess, length);
-      if (excess >= length) return challenge(context, flow, segment);
+      if (excess >= length) return answer(context, flow, segment);
       flow.set(kAckNow);
       length -= excess;
       fin = false;
@@ -279,7 +291,7 @@ namespace {
       ++counters[Counter::tcps_preddat];
     events |= process_payload(context, flow, segment, sequence, length, fin);
   } else if (after(segment.sequence(), flow.rcv_nxt)) {
-    challenge(context, flow, segment);  // an ACK from beyond: something before it was lost
+    answer(context, flow, segment);  // an ACK from beyond: something before it was lost
   }
   return events;
 }

@@ -122,6 +122,8 @@ inline bool begins_time_wait(const Flow& flow) {
 uint32_t wait_as_record(Context& context, const Flow& flow);
 /// Starts the timer of a flow that begins TIME_WAIT.
 void wait_as_flow(Context& context, Flow& flow);
+/// Whether a SYN opens a new connection in the place of `flow`, which is in TIME_WAIT (RFC 6191).
+bool gives_way(Context& context, const Flow& flow, const RxSegment& syn);
 /// Makes `flow`, which is new, the connection of a record, to take a segment. It ends when the
 /// record would have.
 void restore(Context& context, uint32_t record, Flow& flow);

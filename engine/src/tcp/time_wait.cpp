@@ -49,6 +49,17 @@ uint32_t wait_as_record(Context& context, const Flow& flow) {
   return number;
 }
 
+// A client has no listener that could open it.
+bool gives_way(Context& context, const Flow& flow, const RxSegment& syn) {
+  if (!flow.has(kServerSide) || syn.is(kAck) || syn.is(kRst)) return false;
+  if ((context.class_of(flow).offers & syn.options.offered & kOffersTimestamps) != 0) {
+    if (!flow.has(kTimestamps)) return true;
+    const uint32_t time = syn.timestamp();
+    if (time != flow.ts_recent) return after(time, flow.ts_recent);
+  }
+  return !before(syn.sequence(), flow.rcv_nxt);
+}
+
 void restore(Context& context, uint32_t record, Flow& flow) {
   const TimeWait& wait = context.waits[record];
   const FlowClass& shared = *context.classes[wait.flow_class];

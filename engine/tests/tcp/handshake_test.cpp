@@ -74,6 +74,24 @@ TEST(Handshake, ALostSynIsSentAgainAndALostSynAckToo) {
   EXPECT_EQ(server.expect("SYN-ACK for the repeated SYN").flags, kSyn | kAck);
 }
 
+/// RFC 9293 section 3.10.7.4: whoever sends another SYN learns what is held of the first one.
+TEST(Handshake, AnotherSynForAHalfOpenConnectionIsAnsweredByAnAck) {
+  for (const uint8_t flags : {uint8_t{kSyn}, uint8_t{kSyn | kAck}})
+    for (const uint32_t sequence : {777u, 0u - 777u, 10'000'000u}) {
+      Script script(Side::server, {});
+      script.send({.flags = kSyn, .seq = 0});
+      script.expect("SYN-ACK");
+      script.send({.flags = flags, .seq = sequence});
+      const TestSegment answer = script.expect("challenge ACK");
+      EXPECT_EQ(answer.flags, kAck) << sequence;
+      EXPECT_EQ(answer.sequence, 1u) << sequence;
+      EXPECT_EQ(answer.acknowledgment, 1u) << sequence;
+      EXPECT_EQ(script.count(tcps_connects), 0u) << sequence;
+      script.send({.flags = kRst, .seq = 1});  // as one answers that knows nothing of it
+      EXPECT_EQ(script.open_flows(), 0u) << sequence;
+    }
+}
+
 TEST(Handshake, AnUnfinishedOneIsGivenUpAfterKeepInit) {
   Script script(Side::server, {.server_tcp = R"({"keepinit":3})"});
   script.send({.flags = kSyn, .seq = 0});

@@ -185,6 +185,34 @@ INSTANTIATE_TEST_SUITE_P(
                                  {.seq = 1, .ack = 101, .options = timestamps_option(500, 0)}}),
     [](const auto& info) { return std::string(info.param.name); });
 
+/// RFC 9293 section 3.8.4. A connection is lost whose probes are not answered.
+TEST(States, AKeepaliveProbeIsAnsweredWheneverItComes) {
+  for (const Nanoseconds pause : {1, 64, 128}) {
+    Script script(Side::server, {.server_tcp = R"({"keepidle":65533})"});
+    script.establish();
+    for (uint64_t probes = 1; probes <= 3; ++probes) {
+      script.send({.seq = 0});
+      EXPECT_EQ(script.count(tcps_sndacks), probes) << pause << " s between probes";
+      script.wait(pause * kSecond);
+    }
+  }
+}
+
+TEST(States, WhatIsNoAttackIsAnsweredBeyondTheLimitOfChallengeAcks) {
+  Script script(Side::server, {.server_tcp = R"({"keepidle":65533})"});
+  script.establish(mss_option(1460) + timestamps_option(1000, 0));
+  const std::vector<uint8_t> now = timestamps_option(1000, 0);
+  for (uint32_t i = 0; i < 12'000; ++i) script.send({.flags = kSyn, .seq = 5, .ack = 0});
+  const uint64_t before = script.count(tcps_sndacks);
+  EXPECT_EQ(before, 10'000u);
+  script.send({.seq = 0, .options = now});
+  EXPECT_EQ(script.count(tcps_sndacks) - before, 1u) << "a keepalive probe";
+  script.send({.seq = 10'000'000, .length = 10, .options = now});
+  EXPECT_EQ(script.count(tcps_sndacks) - before, 2u) << "payload beyond the window";
+  script.send({.length = 10, .options = timestamps_option(500, 0)});
+  EXPECT_EQ(script.count(tcps_sndacks) - before, 3u) << "a segment with an old time stamp";
+}
+
 TEST(States, OldPayloadIsAnsweredEachTime) {
   Script script(Side::client, {.response = 1000});
   script.establish();

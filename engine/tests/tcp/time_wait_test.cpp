@@ -132,5 +132,63 @@ TEST(TimeWait, ALaterSynOpensANewConnection) {
   EXPECT_EQ(script.count(tcps_closed), 1u);
 }
 
+/// RFC 6191: whether a SYN opens a new connection in TIME_WAIT.
+struct NewSyn {
+  const char* name;
+  bool stamped_before;  ///< the connection in TIME_WAIT had time stamps
+  uint32_t sequence;    ///< of the SYN; 2 is the next one expected
+  int time;             ///< of the SYN, from the last one seen; kNoTime: it has none
+  bool opens;
+};
+constexpr int kNoTime = INT32_MAX;
+
+class SynInTimeWait : public testing::TestWithParam<NewSyn> {};
+
+TEST_P(SynInTimeWait, OpensANewConnectionIfItIsNewer) {
+  const NewSyn& with = GetParam();
+  Script script(Side::server, {.server_commands = R"({"name":"connect"})"});
+  if (with.stamped_before) {
+    script.send({.flags = kSyn, .seq = 0, .options = syn_options()});
+    script.expect("SYN-ACK");
+    script.send({.options = at(kPeersTime + 10)});
+    script.expect("FIN");
+    script.send({.flags = kFinAck, .seq = 1, .ack = 2, .options = at(kPeersTime + 10)});
+  } else {
+    script.establish(mss_option(1460));
+    script.expect("FIN");
+    script.send({.flags = kFinAck, .seq = 1, .ack = 2});
+  }
+  script.expect("ACK");
+  ASSERT_EQ(script.pool("connection in TIME_WAIT").in_use, 1u);
+  Out syn{.flags = kSyn, .seq = with.sequence, .options = mss_option(1460)};
+  if (with.time != kNoTime)
+    syn.options = syn.options + at(kPeersTime + 10 + static_cast<uint32_t>(with.time));
+  script.send(syn);
+  EXPECT_EQ(script.expect("answer").flags, with.opens ? kSyn | kAck : kAck);
+  EXPECT_EQ(script.count(tcps_closed), with.opens ? 1u : 0u);
+  EXPECT_EQ(script.open_flows(), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    TimeWait, SynInTimeWait,
+    testing::Values(NewSyn{"NewerTimeAndOlderNumber", true, 0u - 100'000, 1, true},
+                    NewSyn{"NewerTimeAndNewerNumber", true, 100'000, 1, true},
+                    NewSyn{"SameTimeAndNewerNumber", true, 100'000, 0, true},
+                    NewSyn{"SameTimeAndOlderNumber", true, 0u - 100'000, 0, false},
+                    NewSyn{"OlderTimeAndNewerNumber", true, 100'000, -1, false},
+                    NewSyn{"NoMoreTimeAndNewerNumber", true, 100'000, kNoTime, true},
+                    NewSyn{"NoMoreTimeAndOlderNumber", true, 0u - 100'000, kNoTime, false},
+                    NewSyn{"NowATimeAndOlderNumber", false, 0u - 100'000, 1, true},
+                    NewSyn{"NeverATimeAndNewerNumber", false, 100'000, kNoTime, true},
+                    NewSyn{"NeverATimeAndOlderNumber", false, 0u - 100'000, kNoTime, false}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+/// Nobody listens at a client, so it has no connection to open instead.
+TEST_F(InTimeWait, ASynToAClientDoesNotEndIt) {
+  script.send({.flags = kSyn, .seq = 100'000, .ack = 0, .options = at(kPeersTime + 10)});
+  EXPECT_EQ(script.expect("challenge ACK").flags, kAck);
+  EXPECT_EQ(script.open_flows(), 1u);
+}
+
 }  // namespace
 }  // namespace engine::tcp
