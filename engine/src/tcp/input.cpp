@@ -281,10 +281,8 @@ namespace {
   if (persists(flow) && flow.snd_wnd != 0) {
     flow.retransmissions = 0;
     stop_retransmit_timer(context, flow);
-    if (flow.snd_una != flow.snd_max) {
-      flow.snd_nxt = flow.snd_una;  // the probe's byte may have been refused
-      start_retransmit_timer(context, flow);
-    }
+    if (flow.snd_una != flow.snd_max)
+      start_retransmit_timer(context, flow);  // the probe's byte may have been refused
   }
   if (length != 0 || fin) {
     if (acknowledgment == flow.snd_una && !(events & kAcknowledged))

@@ -105,6 +105,14 @@ inline bool may_send_data(const Flow& flow) {
                                1u << static_cast<unsigned>(FlowState::last_ack);
   return (kStates >> static_cast<unsigned>(flow.state) & 1) != 0;
 }
+/// The sequence number of a segment without payload: SND.NXT, but not beyond the peer's window,
+/// which may have taken it back. There it would not be taken (RFC 9293 section 3.10.7.4). A window
+/// that is scaled is a rounded one.
+inline uint32_t empty_sequence(const Flow& flow) {
+  const uint32_t window_end = flow.snd_una + flow.snd_wnd;
+  if (flow.state < FlowState::established) return flow.snd_nxt;
+  return before(flow.snd_nxt, window_end + (1u << flow.send_scale())) ? flow.snd_nxt : window_end;
+}
 /// One past the last sequence number queued, a FIN's too.
 inline uint32_t queued_end(const Flow& flow) {
   return flow.snd_end + (flow.has(kFinQueued) ? 1 : 0);

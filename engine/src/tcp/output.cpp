@@ -28,7 +28,7 @@ void drop_established(Context& context, Flow& flow, Counter why) {
   CounterBlock& counters = *context.class_of(flow).counters;
   ++counters[why];
   ++counters[Counter::tcps_drops];
-  emit_control(context, flow, flow.snd_nxt, kRst | kAck);
+  emit_control(context, flow, empty_sequence(flow), kRst | kAck);
 }
 
 Events expire_handshake(Context& context, Flow& flow) {
@@ -55,10 +55,9 @@ Events expire_persist(Context& context, Flow& flow) {
   }
   if (flow.retransmissions < UINT8_MAX) ++flow.retransmissions;
   // RFC 9293 section 3.8.6.1: one byte beyond the window. There is one: a FIN alone needs none.
-  const bool fin = fin_is_next(flow, flow.snd_una + 1);
-  flow.snd_nxt = flow.snd_una;
+  // SND.NXT stays: with another number than RCV.NXT no ACK is taken at RCV.WND 0 (3.10.7.4).
   ++counters[Counter::tcps_sndprobe];
-  if (emit_data(context, flow, flow.snd_una, 1, fin)) flow.snd_nxt = flow.snd_una + (fin ? 2 : 1);
+  emit_data(context, flow, flow.snd_una, 1, fin_is_next(flow, flow.snd_una + 1));
   start_persist_timer(context, flow);
   return kNothing;
 }
@@ -146,7 +145,7 @@ void finish(Flow& flow) {
 
 bool abort(Context& context, Flow& flow) {
   if (flow.state == FlowState::syn_sent || flow.state == FlowState::time_wait) return true;
-  return emit_control(context, flow, flow.snd_nxt, kRst | kAck);
+  return emit_control(context, flow, empty_sequence(flow), kRst | kAck);
 }
 
 namespace {
@@ -212,7 +211,7 @@ namespace {
                                   bool sends) {
   ++counters[Counter::tcps_nombuf];
   tx_retry(context, flow, sends ? TimerKind::retransmit : TimerKind::delayed_ack);
-  if (sends && flow.has(kAckNow) && !emit_control(context, flow, flow.snd_nxt, kAck))
+  if (sends && flow.has(kAckNow) && !emit_control(context, flow, empty_sequence(flow), kAck))
     tx_retry(context, flow, TimerKind::delayed_ack);
 }
 
@@ -296,6 +295,8 @@ namespace {
     if (flight == 0 || !TimerWheel::is_armed(flow, TimerKind::retransmit))
       start_retransmit_timer_fast(context, flow);
   } else if (flow.has(kAckNow)) {
+    if (flow.snd_nxt - flow.snd_una > flow.snd_wnd) [[unlikely]]
+      return false;  // see empty_sequence
     if (send_fast(context, shared, counters, flow, 0, kAck)) [[likely]]
       ++counters[Counter::tcps_sndacks];
     else
@@ -314,7 +315,7 @@ void transmit(Context& context, FlowClass& shared, Flow& flow) {
 [[gnu::noinline]] void transmit_slow_path(Context& context, Flow& flow) {
   if (may_send_data(flow) && (before(flow.snd_nxt, queued_end(flow)) || flow.has(kFastRecovery)))
     transmit_queued(context, flow);
-  if (flow.has(kAckNow) && !emit_control(context, flow, flow.snd_nxt, kAck))
+  if (flow.has(kAckNow) && !emit_control(context, flow, empty_sequence(flow), kAck))
     tx_retry(context, flow, TimerKind::delayed_ack);
   update_fast_path_flag(context.class_of(flow), flow);
 }

@@ -135,6 +135,49 @@ TEST(Timing, AWindowThatStaysClosedAfterItTookAProbeIsProbedAgain) {
   EXPECT_EQ(probe.length, 1u);
 }
 
+/// RFC 9293 section 3.10.7.4: at RCV.WND 0 a segment without payload is taken if it has RCV.NXT.
+TEST(Timing, AnAckToAClosedWindowHasTheNumberThatThePeerExpects) {
+  ClosedWindow script;
+  script.wait(1200 * kMillisecond);
+  EXPECT_EQ(script.expect("probe").sequence, 1001u);
+  script.send({.seq = 101, .ack = 1001, .window = 0});
+  script.send({.flags = kPshAck, .seq = 101, .ack = 1001, .length = 1000, .window = 0});
+  const TestSegment ack = script.expect("ACK of the payload");
+  EXPECT_EQ(ack.sequence, 1001u);
+  EXPECT_EQ(ack.acknowledgment, 1101u);
+  script.send({.seq = 1100, .ack = 1001, .window = 0});  // a keepalive probe
+  EXPECT_EQ(script.expect("answer to a probe").sequence, 1001u);
+  script.send({.flags = kFinAck, .seq = 1101, .ack = 1001, .window = 0});
+  EXPECT_EQ(script.expect("ACK of the FIN").sequence, 1001u);
+  script.send({.seq = 1102, .ack = 1001, .window = 1000});
+  const TestSegment rest = script.expect("what the window takes");
+  EXPECT_EQ(rest.sequence, 1001u);
+  EXPECT_EQ(rest.length, 1000u);
+}
+
+TEST(Timing, TheResetOfAConnectionGivenUpBehindAClosedWindowIsOneThatThePeerTakes) {
+  ClosedWindow script;
+  script.wait(100 * kSecond);
+  TestSegment last;
+  for (unsigned probe = 0; probe <= kMaxProbes; ++probe) last = script.expect("probe or reset");
+  EXPECT_TRUE(last.is(kRst));
+  EXPECT_EQ(last.sequence, 1001u);  // RFC 5961 section 3.2: RCV.NXT alone resets
+}
+
+/// What is in flight may lie beyond a window that was closed meanwhile.
+TEST(Timing, AnAckIsNotBeyondAWindowThatWasTakenBack) {
+  for (const uint16_t window : {uint16_t{0}, uint16_t{500}}) {
+    Script script(Side::server, {.response = 1000});
+    script.establish(mss_option(1000), 2000);
+    script.send({.flags = kPshAck, .length = 100, .window = 2000});
+    EXPECT_EQ(script.expect("response").length, 1000u);
+    script.send({.flags = kPshAck, .seq = 101, .ack = 1, .length = 100, .window = window});
+    script.send({.flags = kPshAck, .seq = 201, .ack = 1, .length = 100, .window = window});
+    EXPECT_EQ(script.expect("ACK").sequence, 1u + window);
+    EXPECT_EQ(script.expect("ACK").sequence, 1u + window);
+  }
+}
+
 /// The answer to a probe moves the next one from keepintvl to keepidle after it.
 TEST(Timing, AKeepaliveDeadlineMovedEarlierIsMet) {
   Script script(Side::client, {.client_tcp = R"({"keepidle":2,"keepintvl":30})"});
