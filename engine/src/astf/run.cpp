@@ -105,6 +105,7 @@ ProfileRun::ProfileRun(std::shared_ptr<const Profile> profile, const RunOptions&
       made.client_range = source.client_range;
       made.side = side;
       made.only_slow_path = config.only_slow_path;
+      if (options_.tags_count[index_of(side)]) made.tagged_mtu = options_.mtus[index_of(side)];
     }
   }
   if (options_.payload_check.enabled) check_payload();

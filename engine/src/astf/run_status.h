@@ -34,6 +34,7 @@ struct RunOptions {
   /// The longest IP packet that each port of the pair sends, bytes; 0: any. Flows offer and send no
   /// longer segments, whatever their template has.
   std::array<uint32_t, kSides> mtus{};
+  std::array<bool, kSides> tags_count{};  ///< VLAN tags take some of that (tag_bytes_in_mtu)
 
   /// Whether received payload is looked at, and not only counted.
   bool reads_payload() const {

@@ -32,6 +32,9 @@ struct FlowClass {
   const PathTable* paths = nullptr;   ///< that port's
   Side side = Side::client;
   bool only_slow_path = false;  ///< its flows do not take TCP's fast path
+  /// The longest IP packet of its port, of whose bytes VLAN tags take some (tag_bytes_in_mtu); 0:
+  /// they take none.
+  uint32_t tagged_mtu = 0;
 
   // What follows from the tunables; of headers, over IPv4:
   /// A frame from the EtherType to the IP header's checksum, lengths and checksum 0, and two bytes

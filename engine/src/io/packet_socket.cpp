@@ -362,6 +362,8 @@ class PacketSocketPort final : public Port {
 
   bool link_up() const override { return interface_.running(); }
   uint32_t mtu() const override { return interface_.mtu(); }
+  /// Linux, net/packet/af_packet.c, packet_extra_vlan_len_allowed.
+  bool counts_tags() const override { return true; }
   void set_promiscuous(bool enabled) override { sockets_.front()->ask_for_all(enabled); }
   bool receive_for(const MacAddress& mac) override {
     sockets_.front()->receive_for(mac);

@@ -93,6 +93,8 @@ class Port {
   virtual bool link_up() const { return true; }
   /// The longest IP packet that it sends now, bytes; 0: any.
   virtual uint32_t mtu() const { return 0; }
+  /// Whether VLAN tags of frames to send count against that (tag_bytes_in_mtu).
+  virtual bool counts_tags() const { return false; }
   /// Whether the device itself is to pass on frames for others.
   virtual void set_promiscuous(bool enabled) {}
   /// Has the device pass on frames for `mac`, which is not its own. False: it cannot be told.

@@ -11,6 +11,7 @@
 #include "io/core_jobs.h"
 #include "io/external_payload.h"
 #include "io/subjects.h"
+#include "net/ethernet.h"
 
 namespace engine {
 
@@ -203,21 +204,30 @@ void EngineRuns::receive_whole() {
   for (uint32_t port = 0; port < machine_.ports(); ++port) machine_.port(port).receive_whole(read);
 }
 
+/// What a port's packets have room for: the longest one, bytes, 0 being any, and how many of those
+/// bytes VLAN tags take, of the port's own or of a group behind it, whichever are more.
+struct Room {
+  uint32_t mtu = 0;
+  bool tags_count = false;
+  uint32_t tag_bytes = 0;
+};
+
 /// Segments of `profile` that do not fit a port, each kind once.
-std::vector<std::string> too_long_segments(const Profile& profile,
-                                           const std::vector<uint32_t>& mtus) {
+std::vector<std::string> too_long_segments(const Profile& profile, const std::vector<Room>& rooms) {
   std::set<std::string> found;
-  for (uint32_t port = 0; port < mtus.size(); ++port)
+  for (uint32_t port = 0; port < rooms.size(); ++port)
     for (const Template& source : profile.templates) {
       const bool client = side_of(port) == Side::client;
       const Program& program =
           profile.programs[client ? source.client_program : source.server_program];
       const Tunables& tunables = client ? source.client_tunables : source.server_tunables;
-      const uint16_t fits = tunables.mss_within(mtus[port]);
+      const Room& room = rooms[port];
+      const uint16_t fits = tunables.mss_within(room.mtu - room.tag_bytes);
       if (program.stream && fits != tunables.mss)
-        found.insert(fmt::format("tcp.mss is {}, and over {} the MTU of port {}, {}, leaves {}",
-                                 tunables.mss, tunables.ipv6 ? "IPv6" : "IPv4", port, mtus[port],
-                                 fits));
+        found.insert(fmt::format(
+            "tcp.mss is {}, and over {} the MTU of port {}, {}{}, leaves {}", tunables.mss,
+            tunables.ipv6 ? "IPv6" : "IPv4", port, room.mtu,
+            room.tag_bytes == 0 ? "" : fmt::format(" less {} of VLAN tags", room.tag_bytes), fits));
     }
   return {found.begin(), found.end()};
 }
@@ -229,22 +239,35 @@ std::unique_ptr<Run> EngineRuns::start(std::shared_ptr<const Profile> profile,
     return options.opens_flows && (client_mask >> port & 1) != 0 &&
            !machine_.infos()[port].is_dummy;
   };
-  std::vector<uint32_t> mtus;
+  std::vector<Room> rooms;
   for (uint32_t port = 0; port < machine_.ports(); ++port) {
     const uint32_t mtu = machine_.port(port).mtu();
     const bool tunnels =
         machine_.threads_of(port).front()->chain(side_of(port)).tunnels() != nullptr;
-    mtus.push_back(tunnels && mtu > kMostTunnelBytes ? mtu - kMostTunnelBytes : mtu);
+    Room& room = rooms.emplace_back();
+    room.mtu = tunnels && mtu > kMostTunnelBytes ? mtu - kMostTunnelBytes : mtu;
+    room.tags_count = room.mtu != 0 && machine_.port(port).counts_tags();
+    if (!room.tags_count) continue;
+    machine_.threads_of(port).front()->run([&](DataCore& core, Nanoseconds) {
+      room.tag_bytes = tag_bytes_in_mtu(core.responder(side_of(port)).address().tags);
+    });
+    if (options.topology == nullptr) continue;
+    for (const ClientGroup& group : options.topology->groups())
+      if (group.port == port && group.source.has_value())
+        room.tag_bytes = std::max(room.tag_bytes, tag_bytes_in_mtu(group.tags));
   }
   std::vector<std::unique_ptr<ProfileRun>> parts;
   for (size_t number = 0; number < machine_.threads().size(); ++number) {
     RunOptions own = options;
     own.opens_flows = opens(machine_.port_of(number, Side::client));
-    for (const Side side : {Side::client, Side::server})
-      own.mtus[index_of(side)] = mtus[machine_.port_of(number, side)];
+    for (const Side side : {Side::client, Side::server}) {
+      const Room& room = rooms[machine_.port_of(number, side)];
+      own.mtus[index_of(side)] = room.mtu;
+      own.tags_count[index_of(side)] = room.tags_count;
+    }
     parts.push_back(machine_.threads()[number]->core().prepare(profile, own));
   }
-  std::vector<std::string> notices = too_long_segments(*profile, mtus);
+  std::vector<std::string> notices = too_long_segments(*profile, rooms);
   auto run = std::make_unique<EngineRun>(*this, std::move(profile), options.reads_payload(),
                                          std::move(notices));
   try {

@@ -38,6 +38,14 @@ constexpr VlanTags vlan_tags(uint16_t outer, uint16_t inner = 0) {
   return {tag(kEtherTypeServiceVlan, outer), tag(kEtherTypeVlan, inner)};
 }
 
+/// Bytes of a packet's room that `tags` take, on a link whose MTU leaves room for one tag of 802.1Q
+/// and for no other.
+constexpr uint32_t tag_bytes_in_mtu(const VlanTags& tags) {
+  const uint32_t count = (tags.outer != 0 ? 1 : 0) + (tags.inner != 0 ? 1 : 0);
+  const uint32_t beside = tags.outer >> 16 == kEtherTypeVlan ? 1 : 0;
+  return (count - beside) * static_cast<uint32_t>(kVlanTagLength);
+}
+
 /// What follows the addresses of a received frame.
 struct EtherType {
   uint16_t type = 0;    ///< of the payload

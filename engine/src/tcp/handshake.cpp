@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "net/ethernet.h"
 #include "tcp/headers.h"
 #include "tcp/internal.h"
 
@@ -15,6 +16,15 @@ uint32_t initial_sequence(const Context& context, uint32_t hash) {
   return static_cast<uint32_t>((context.epoch + context.now) >> 12) + hash;
 }
 
+/// The longest segment that the flow's port sends, payload and options, bytes. The tags of a
+/// server's flow are those of the SYN.
+[[gnu::always_inline]] inline uint16_t own_mss(const FlowClass& shared, const Flow& flow) {
+  if (shared.tagged_mtu == 0) [[likely]]
+    return shared.tunables->mss;
+  const VlanTags& tags = (*shared.paths)[flow.path].tags;
+  return shared.tunables->mss_within(shared.tagged_mtu - tag_bytes_in_mtu(tags));
+}
+
 [[gnu::always_inline]] inline void start_flow(Context& context, const FlowClass& shared, Flow& flow,
                                               uint32_t hash) {
   const uint32_t sequence = initial_sequence(context, hash);
@@ -25,7 +35,7 @@ uint32_t initial_sequence(const Context& context, uint32_t hash) {
   flow.ts_recent = 0;
   flow.recover = sequence;
   flow.srtt_us = flow.rttvar_us = 0;
-  flow.mss = shared.tunables->mss;
+  flow.mss = own_mss(shared, flow);
   flow.scales = shared.receive_scale;
   flow.duplicate_acks = 0;
   flow.retransmissions = flow.probes = 0;
@@ -60,7 +70,7 @@ void limit_handshake(Context& context, const FlowClass& shared, Flow& flow) {
   // RFC 9293 section 3.7.1: without the option, 536 (IPv4) or 1220 (IPv6).
   const uint16_t peer_mss = options.mss != 0 ? options.mss : flow.has(kIpv6) ? 1220 : 536;
   // Never so small that headers outweigh all (a hostile MSS of 0 or 1 would be a loop).
-  const int32_t mss = std::min(tunables.mss, peer_mss) - static_cast<int32_t>(stamps);
+  const int32_t mss = std::min(own_mss(shared, flow), peer_mss) - static_cast<int32_t>(stamps);
   flow.mss = static_cast<uint16_t>(std::max<int32_t>(mss, kLeastMss));
   flow.rcv_nxt = syn.sequence() + 1;
   flow.last_ack_sent = flow.rcv_nxt;
@@ -93,7 +103,7 @@ void limit_handshake(Context& context, const FlowClass& shared, Flow& flow) {
   // The acknowledgment of a SYN is 0, as rcv_nxt is yet.
   uint8_t* at = write_headers(shared, flow, path, frame,
                               {flow.snd_una, flow.rcv_nxt, length, flags, shared.windows[0]}, 0);
-  store_be<uint32_t>(at, kMssHead << 16 | shared.tunables->mss);
+  store_be<uint32_t>(at, kMssHead << 16 | own_mss(shared, flow));
   at += 4;
   if ((offer & kScaling) != 0) {
     store_be<uint32_t>(at, kScaleHead << 8 | flow.receive_scale());
