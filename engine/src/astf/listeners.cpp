@@ -54,7 +54,7 @@ void Listeners::add(ProfileRun& run) {
 }
 
 void Listeners::remove(const ProfileRun& run) {
-  for (uint32_t number : run.class_numbers[index_of(Side::server)]) servers_.remove(number);
+  servers_.remove(run.class_numbers[index_of(Side::server)]);
 }
 
 uint32_t Listeners::find_among(uint16_t port, uint32_t address) {
@@ -78,7 +78,6 @@ uint32_t Listeners::take_undecided(uint32_t reference) {
   taken.payload_check = nullptr;  // what is expected is not known either
   taken.own_counters = {};
   taken.counters = &taken.own_counters;
-  ++taken.run->undecided;
   return taken.number;
 }
 
@@ -87,7 +86,6 @@ void Listeners::give_back(uint32_t number) {
 }
 
 void Listeners::give_back(UndecidedClass& unused) {
-  --unused.run->undecided;
   undecided_.give_back(undecided_.number_of(unused));
 }
 
@@ -95,7 +93,8 @@ void Listeners::decide(Flow& flow, uint32_t number) {
   UndecidedClass& known = *classes_.of(flow).undecided;
   TemplateClass& decided = classes_[number];
   *decided.counters += known.own_counters;
-  ++decided.open_flows;
+  --known.run->open_flows[index_of(Side::server)];
+  ++decided.run->open_flows[index_of(Side::server)];
   give_back(known);
   flow.flow_class = number;
 }

@@ -34,7 +34,7 @@ void OpenFlows::release(Flow& flow, uint32_t hash) {
     unlink(flow);
     context_.variables.give_back(flow.variables);
   }
-  --shared.open_flows;
+  --run.open_flows[index_of(shared.side)];
   run.watch.ended(number, shared.side);
   flow.state = FlowState::free;
   flow.flags = 0;
@@ -86,7 +86,7 @@ Flow& OpenFlows::restore(uint32_t record) {
     run.clients(shared.client_range).give_back(wait.local.low32(), wait.local_port);
     run.count_close(shared.template_index);
   }
-  --shared.open_flows;
+  --run.open_flows[index_of(shared.side)];
   run.watch.ended(entry, shared.side);
   context_.waits.remove(wait);
 }
@@ -125,7 +125,7 @@ size_t OpenFlows::abort_some(AttachedRuns& runs, size_t budget) {
   size_t looked_at = 0;
   for (const auto& run : runs) {
     if (run->phase != RunPhase::closing) continue;
-    uint64_t left = run->open_flows(Side::client) + run->open_flows(Side::server);
+    uint64_t left = run->open_flows[0] + run->open_flows[1];
     for (; left != 0 && looked_at < budget; ++looked_at)
       if (abort_next(*run)) --left;
     if (left != 0) continue;

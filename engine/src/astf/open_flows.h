@@ -105,7 +105,7 @@ class OpenFlows {
   flow.rx_available = 0;
   if (with_variables) [[unlikely]]
     context_.add_variables(flow);
-  ++shared.open_flows;
+  ++shared.run->open_flows[index_of(side)];
   context_.tables[index_of(side)].insert(number, hash);
   return &flow;
 }

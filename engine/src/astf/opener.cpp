@@ -118,7 +118,7 @@ void Opener::open(ProfileRun& run, std::span<Start> starts, Flow* parent) {
 size_t Opener::open_held(ProfileRun& run, Nanoseconds now) {
   HeldFlows& held = run.held;
   if (now < held.retry || run.draw().empty()) return 0;
-  const uint64_t have = run.open_flows(Side::client);
+  const uint64_t have = run.open_flows[index_of(Side::client)];
   const uint64_t wanted = held.wanted(now);
   const uint64_t missing = wanted > have ? wanted - have : 0;
   const auto count = static_cast<size_t>(std::min<uint64_t>(missing, kOpensPerPass));

@@ -114,8 +114,11 @@ ProfileRun::ProfileRun(std::shared_ptr<const Profile> profile, const RunOptions&
   groups_.resize(profile_->group_names.size() + 1);
   for (uint32_t t = 0; t < profile_->templates.size(); ++t)
     groups_[profile_->templates[t].group].push_back(t);
-  for (const Template& t : profile_->templates)
+  for (const Template& t : profile_->templates) {
     limits_.push_back(t.limit == 0 ? UINT64_MAX : share_of(t.limit, config.thread, config.threads));
+    cps_ += t.cps;
+    replaces_ = replaces_ || (t.limit != 0 && t.limit_is_concurrent);
+  }
   for (uint32_t t = 0; t < limits_.size(); ++t)
     if (limits_[t] == 0) draw_.remove(t);
 }
@@ -192,9 +195,7 @@ std::string ProfileRun::take_tls_keys() {
 }
 
 double ProfileRun::rate(double multiplier) const {
-  double total = 0;
-  for (const Template& t : profile_->templates) total += t.cps;
-  return options_.opens_flows ? multiplier * total / threads_ : 0;
+  return options_.opens_flows ? multiplier * cps_ / threads_ : 0;
 }
 
 void ProfileRun::enter_paths(PathTable& paths) {
@@ -230,16 +231,10 @@ void ProfileRun::hold(uint64_t flows, Nanoseconds ramp, Nanoseconds now) {
   held.retry = now;
 }
 
-uint64_t ProfileRun::open_flows(Side side) const {
-  uint64_t open = side == Side::server ? undecided : 0;
-  for (const TemplateClass& shared : classes_[index_of(side)]) open += shared.open_flows;
-  return open;
-}
-
 RunStatus ProfileRun::status(Nanoseconds now) const {
   return {.phase = phase,
-          .client_flows = open_flows(Side::client),
-          .server_flows = open_flows(Side::server),
+          .client_flows = open_flows[index_of(Side::client)],
+          .server_flows = open_flows[index_of(Side::server)],
           .intended = intended(now),
           .opened = opened,
           .late = late,
@@ -263,9 +258,7 @@ bool ProfileRun::exhausted(Nanoseconds now) const {
   if (schedule_.finished(now) || now >= give_up_) return true;
   if (!options_.opens_flows || !draw_.empty()) return false;
   // All limits used up: over, unless closed flows of a concurrent limit are to be replaced.
-  for (const Template& t : profile_->templates)
-    if (t.limit != 0 && t.limit_is_concurrent) return false;
-  return !profile_->templates.empty() && rate(1) > 0;
+  return !replaces_ && rate(1) > 0;
 }
 
 uint64_t ProfileRun::intended(Nanoseconds now) const {

@@ -110,8 +110,6 @@ class ProfileRun {
 
   /// Holds this core's share of `flows` open from `now` on; a run that opens none holds none.
   void hold(uint64_t flows, Nanoseconds ramp, Nanoseconds now);
-  /// Flows of one side that are open now.
-  uint64_t open_flows(Side side) const;
   RunStatus status(Nanoseconds now) const;
 
   RunPhase phase = RunPhase::opening;
@@ -123,7 +121,7 @@ class ProfileRun {
   uint64_t late = 0;
   uint64_t unsent = 0;
   uint64_t established = 0;
-  uint64_t undecided = 0;  ///< server flows open whose template is not chosen yet
+  std::array<uint64_t, kSides> open_flows{};  ///< now, by side
   /// Of each side and template: number of its class in Context::classes.
   std::array<std::vector<uint32_t>, kSides> class_numbers;
 
@@ -133,6 +131,8 @@ class ProfileRun {
   void add_tls(uint32_t most_flows);
 
   std::shared_ptr<const Profile> profile_;
+  double cps_ = 0;         ///< of all templates together
+  bool replaces_ = false;  ///< a template has a limit of flows at a time
   RunOptions options_;
   uint32_t thread_;
   uint32_t threads_;

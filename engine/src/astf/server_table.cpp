@@ -76,11 +76,16 @@ void ServerTable::add(bool tcp, uint16_t port, uint32_t first, uint32_t last, co
   mapped.push_back({first, last, {{&map, handle}}});
 }
 
-void ServerTable::remove(uint32_t handle) {
+void ServerTable::remove(std::span<const uint32_t> handles) {
+  if (handles.empty()) return;
+  std::vector<bool> named(std::ranges::max(handles) + size_t{1});
+  for (const uint32_t handle : handles) named[handle] = true;
+  const auto is_named = [&named](const auto& each) {
+    return each.handle < named.size() && named[each.handle];
+  };
   for (List& list : lists_) {
-    std::erase_if(list.entries, [=](const Entry& entry) { return entry.handle == handle; });
-    for (Mapped& mapped : list.mapped)
-      std::erase_if(mapped.choices, [=](const Choice& choice) { return choice.handle == handle; });
+    std::erase_if(list.entries, is_named);
+    for (Mapped& mapped : list.mapped) std::erase_if(mapped.choices, is_named);
     std::erase_if(list.mapped, [](const Mapped& mapped) { return mapped.choices.empty(); });
   }
 }

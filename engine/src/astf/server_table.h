@@ -25,8 +25,8 @@ class ServerTable {
   /// differ from those of the templates it shares them with.
   void add(bool tcp, uint16_t port, uint32_t first, uint32_t last, const Layer7Map& map,
            uint32_t handle);
-  /// Removes everything added under `handle`.
-  void remove(uint32_t handle);
+  /// Removes everything added under these handles, in one go over the table.
+  void remove(std::span<const uint32_t> handles);
 
   static constexpr uint32_t kNone = UINT32_MAX;
   static constexpr uint32_t kUndecided = kNone - 1;

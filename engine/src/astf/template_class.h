@@ -21,9 +21,8 @@ struct TemplateClass : FlowClass {
   PayloadCheck* payload_check = nullptr;  ///< of received payload; nullptr: none
   tls::Endpoint* tls = nullptr;           ///< the class's coder; nullptr: without TLS
   UndecidedClass* undecided = nullptr;    ///< itself, where it is of one undecided flow
-  uint64_t open_flows = 0;
-  uint32_t template_index = 0;  ///< in the run's profile
-  uint32_t client_range = 0;    ///< whose pool the ports of its clients are from
+  uint32_t template_index = 0;            ///< in the run's profile
+  uint32_t client_range = 0;              ///< whose pool the ports of its clients are from
 };
 
 /// The class of one server flow whose template its first payload decides on (l7_map). What is

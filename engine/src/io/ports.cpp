@@ -38,6 +38,8 @@ class EnginePorts final : public Ports {
 
  private:
   Machine& machine_;
+  /// As the cores have them: none of those is to free the ones before, which may be a million.
+  std::shared_ptr<const Tunnels> tunnels_;
   const Frames& frames_;
   std::vector<bool> promiscuous_;
   /// By port and direction.
@@ -123,6 +125,7 @@ void EnginePorts::update_tunnels(const std::shared_ptr<const Tunnels>& tunnels) 
   on_cores(machine_.threads(), [&](size_t, DataThread& thread, DataCore&, Nanoseconds) {
     if (TunnelEnd* const end = thread.chain(Side::client).tunnels()) end->set(tunnels);
   });
+  tunnels_ = tunnels;
 }
 
 // A NIC spreads frames over the cores by what is outside. What a server port learns, one core

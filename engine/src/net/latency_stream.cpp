@@ -141,7 +141,7 @@ void LatencyStream::measure(Nanoseconds latency, Nanoseconds now) {
 
 void LatencyStream::advance(Nanoseconds now) {
   if (now - next_ > kLongestDelay) next_ = now;
-  while (next_ <= now) {
+  for (size_t sent = 0; next_ <= now && sent < kMostTogether; ++sent) {
     send(now);
     next_ += options_.interval;
   }

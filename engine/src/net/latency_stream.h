@@ -56,12 +56,15 @@ class LatencyStream {
 
   /// Processes a frame of the stream, also a damaged one. False: it is of no stream.
   bool receive(const RxSegment& segment, Nanoseconds now);
+  /// Sends what is due, at most kMostTogether packets; the rest stays due.
   void advance(Nanoseconds now);
   Nanoseconds next_deadline() const { return next_; }
 
   const LatencyReport& report() const { return report_; }
 
  private:
+  static constexpr size_t kMostTogether = TransmitQueue::kBurst;
+
   void send(Nanoseconds now);
   void measure(Nanoseconds latency, Nanoseconds now);
 

@@ -43,7 +43,11 @@ class TunnelEnd {
   /// Clients that a server port learns of at most.
   static constexpr size_t kMostLearned = 1u << 20;
 
-  explicit TunnelEnd(Side side) : side_(side) {}
+  /// A server port's has room for all that it may learn: a table that grows would be sorted anew in
+  /// one go, a million clients between two frames.
+  explicit TunnelEnd(Side side) : side_(side) {
+    if (side == Side::server) learned_.reserve(kMostLearned);
+  }
 
   /// Of a client port: its tunnels from now on.
   void set(std::shared_ptr<const Tunnels> tunnels) { tunnels_ = std::move(tunnels); }

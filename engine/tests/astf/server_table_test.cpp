@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace engine {
 namespace {
 
@@ -48,7 +50,7 @@ TEST(ServerTable, RefusesOverlapAndNamesIt) {
 TEST(ServerTable, RemovesAllOfAHandle) {
   ServerTable table;
   for (uint16_t port = 1; port <= 1500; ++port) table.add(true, port, 0, UINT32_MAX, port % 2);
-  table.remove(1);
+  table.remove(std::array{1u});
   for (uint16_t port = 1; port <= 1500; ++port)
     EXPECT_EQ(table.find(true, port, 5), port % 2 ? ServerTable::kNone : 0u);
   for (uint16_t port = 1; port <= 1500; port += 2) table.add(true, port, 0, UINT32_MAX, 9);
@@ -75,9 +77,9 @@ TEST(ServerTable, ChoosesByPayloadBeforePort) {
   table.add(true, 80, 0, UINT32_MAX, 3);
   EXPECT_EQ(table.choose(true, 80, 150, says_c), 3u);
   EXPECT_EQ(table.choose(true, 80, 150, says_b), 2u);
-  table.remove(2);
+  table.remove(std::array{2u});
   EXPECT_EQ(table.choose(true, 80, 150, says_b), 3u);
-  table.remove(1);
+  table.remove(std::array{1u});
   EXPECT_EQ(table.find_undecided(true, 80, 150), ServerTable::kNone);
 }
 

@@ -220,5 +220,16 @@ TEST_F(LatencyStreamTest, RateChangesAtOnce) {
   EXPECT_NEAR(static_cast<double>(client_.stream.report().sent - before), 1000, 10);
 }
 
+/// Frames of a pass are sent together: too many would keep the core from what has arrived.
+TEST_F(LatencyStreamTest, AfterAPauseWhatIsDueIsSentInSeveralPasses) {
+  client_.stream.set_interval(kMicrosecond, 0);
+  const Nanoseconds began = client_.stream.next_deadline();
+  const Nanoseconds now = began + 90 * kMillisecond;
+  size_t all = 0;
+  for (size_t now_sent; (now_sent = sent(client_, now).size()) != 0; all += now_sent)
+    ASSERT_LE(now_sent, TransmitQueue::kBurst);
+  EXPECT_EQ(all, 90'001u);
+}
+
 }  // namespace
 }  // namespace engine
