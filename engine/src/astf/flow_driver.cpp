@@ -150,9 +150,10 @@ inline bool FlowDriver::goes_on(const Flow& flow, const RxPacket& p, const RxPac
     PlaintextCheck check(parts_.context, shared.payload_check);
     return {flow, shared.tls->receive(parts_.context, *flow, p, check.reader())};
   }
-  if (p.payload_length != 0 && shared.payload_check != nullptr) [[unlikely]]
-    check_payload(parts_.context, *shared.payload_check, *flow, p);
+  const uint32_t expected = flow->rcv_nxt;
   events |= tcp::receive_slow_path(parts_.context, shared, *flow, p);
+  if ((events & tcp::kTaken) != 0 && shared.payload_check != nullptr) [[unlikely]]
+    check_payload(parts_.context, *shared.payload_check, *flow, p, expected);
   return {flow, events};
 }
 

@@ -28,21 +28,21 @@ void compare(PayloadCheck& check, Extension& extension, uint64_t position,
 
 }  // namespace
 
-// Before the segment is processed: what is new of it lies at or behind rcv_nxt.
-void check_payload(Context& context, PayloadCheck& check, Flow& flow, const RxSegment& segment) {
-  if (flow.state <= FlowState::syn_sent || flow.has(kPeerFin) || segment.is(tcp::kSyn)) return;
+// What is new of the segment lies at or behind `expected`.
+void check_payload(Context& context, PayloadCheck& check, Flow& flow, const RxSegment& segment,
+                   uint32_t expected) {
   Extension& extension = context.extend(flow);
-  // No payload was processed before the first was seen here, so it begins at rcv_nxt.
-  if (!std::exchange(extension.follows_stream, true)) extension.stream_sequence = flow.rcv_nxt;
-  extension.stream_position += flow.rcv_nxt - extension.stream_sequence;
-  extension.stream_sequence = flow.rcv_nxt;
+  // No payload was taken before the first was seen here, so the stream begins there.
+  if (!std::exchange(extension.follows_stream, true)) extension.stream_sequence = expected;
+  extension.stream_position += expected - extension.stream_sequence;
+  extension.stream_sequence = expected;
 
   std::span<const uint8_t> bytes = segment.payload();
   check.counts.unknown_bytes += segment.payload_length - bytes.size();
-  const uint32_t sequence = segment.sequence();
-  uint32_t ahead = sequence - flow.rcv_nxt;
-  if (before(sequence, flow.rcv_nxt)) {
-    bytes = bytes.subspan(std::min<size_t>(flow.rcv_nxt - sequence, bytes.size()));
+  const uint32_t sequence = segment.sequence() + (segment.is(tcp::kSyn) ? 1 : 0);
+  uint32_t ahead = sequence - expected;
+  if (before(sequence, expected)) {
+    bytes = bytes.subspan(std::min<size_t>(expected - sequence, bytes.size()));
     ahead = 0;
   }
   const uint32_t window = context.class_of(flow).tunables->receive_buffer;

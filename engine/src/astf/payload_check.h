@@ -18,8 +18,10 @@ struct PayloadCheck {
   PayloadCounts counts;
 };
 
-/// Compares the payload of a segment that has not been processed yet.
-void check_payload(Context& context, PayloadCheck& check, Flow& flow, const RxSegment& segment);
+/// Compares the payload of a segment that TCP took (tcp::kTaken). `expected`: the flow's rcv_nxt
+/// before that.
+void check_payload(Context& context, PayloadCheck& check, Flow& flow, const RxSegment& segment,
+                   uint32_t expected);
 void check_datagram(Context& context, PayloadCheck& check, Flow& flow, const RxSegment& packet);
 
 /// Compares payload that TLS has decrypted.

@@ -27,11 +27,20 @@ WireRing::Pushed WireRing::push(std::span<Frame> frames) {
     // Nothing is damaged on the way, unless somebody did so on purpose, in complete frames.
     if (slot->checksums == Checksums::partial) slot->checksums = Checksums::trusted;
     frame.head = spare;
+    if (slot->passing) [[unlikely]]
+      keep(*slot);
     if (++slot == wrap) slot = slots;
   }
   count_ += room;
   pushed_bytes_ += bytes;
   return {room, bytes};
+}
+
+void WireRing::keep(Frame& slot) {
+  kept_.resize(kSlots);
+  std::vector<uint8_t>& own = kept_[static_cast<size_t>(&slot - slots_.get())];
+  own.assign(slot.payload, slot.payload + slot.payload_length);
+  slot.payload = own.data();
 }
 
 std::span<const Frame> WireRing::front(size_t most) const {

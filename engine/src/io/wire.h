@@ -2,6 +2,8 @@
 // Ports without a device: an in-memory wire that joins the two ports of a pair, on every data core
 // by itself, and the port of a side that is not used.
 
+#include <vector>
+
 #include "base/side.h"
 #include "io/port.h"
 #include "net/send_heads.h"
@@ -16,7 +18,7 @@ class WireRing {
   WireRing();
 
   /// Takes the heads of `frames`, as many as there is room for, and leaves them spare ones; payload
-  /// stays where it is.
+  /// stays where it is, unless it passes (Frame::passing).
   struct Pushed {
     size_t frames;
     uint64_t bytes;
@@ -36,8 +38,11 @@ class WireRing {
   }
 
  private:
+  void keep(Frame& slot);
+
   std::unique_ptr<Frame[]> slots_;
   std::unique_ptr<uint8_t[]> heads_;
+  std::vector<std::vector<uint8_t>> kept_;  ///< by slot: payload that passes; empty without any
   size_t first_ = 0;
   size_t count_ = 0;
   uint64_t pushed_bytes_ = 0;  ///< of frames that take_bytes was not asked for

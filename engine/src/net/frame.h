@@ -31,6 +31,8 @@ struct Frame {
   uint16_t head_length = 0;     ///< bytes used at `head`
   uint16_t segment_size = 0;    ///< payload bytes per segment that the device is to cut; 0: none
   Checksums checksums = Checksums::in_frame;
+  /// To send: `payload` lasts only until the device has been given the frame.
+  bool passing = false;
   void* owner = nullptr;  ///< the I/O layer's buffer behind `head`
 
   size_t length() const { return size_t{head_length} + payload_length; }

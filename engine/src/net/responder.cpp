@@ -160,8 +160,10 @@ void PortResponder::send_echo(Frame& answer, const uint8_t* end, std::span<const
   answer.head_length = static_cast<uint16_t>(end - answer.head);
   answer.payload = data.empty() ? nullptr : data.data();
   answer.payload_length = static_cast<uint32_t>(data.size());
+  answer.passing = answer.payload != nullptr;
   transmit_.commit();
   transmit_.flush();
+  answer.passing = false;  // as TCP finds it (next_as_it_is)
 }
 
 Path PortResponder::path_back(const Frame& frame) const {

@@ -62,6 +62,7 @@ bool ProfileTable::upload(const std::string& id, const std::string& fragment, bo
   if (first) {
     if (slot.state == ProfileState::loaded && !md5.empty() && md5 == slot.md5) {
       slot.tls.clear();  // as by an upload
+      slot.payload_check = {};
       return true;
     }
     slot.upload.begin();

@@ -60,9 +60,8 @@ Events process_payload(Context& context, Flow& flow, const RxSegment& segment, u
   if (length != 0) {
     const Extension* const held = context.extension_of(flow);
     const bool had_holes = held != nullptr && held->reassembling;
-    const uint32_t delivered = reassemble(context, flow, sequence, length);
-    if (delivered != 0) events |= kDelivered;
-    decide_on_ack(context, flow, segment, delivered != 0 && !had_holes);
+    events |= reassemble(context, flow, sequence, length);
+    decide_on_ack(context, flow, segment, (events & kDelivered) != 0 && !had_holes);
   }
   if (fin && sequence + length != flow.rcv_nxt) {
     Extension& extension = context.extend(flow);

@@ -280,8 +280,9 @@ void on_ack_while_probing(Context& context, Flow& flow, const RxSegment& segment
 
 // -- reassembly.cpp ------------------------------------------------------------------------------
 
-/// Payload [sequence, sequence + length), not wholly old, arrived. Returns the bytes now in order.
-uint32_t reassemble(Context& context, Flow& flow, uint32_t sequence, uint32_t length);
+/// Payload [sequence, sequence + length), not wholly old, arrived. Returns kTaken, unless it was
+/// held before or cannot be held, and kDelivered if it is in order.
+Events reassemble(Context& context, Flow& flow, uint32_t sequence, uint32_t length);
 
 // -- the end of a handshake -----------------------------------------------------------------------
 

@@ -30,7 +30,8 @@ void report_first(std::vector<uint32_t>& reported, const SequenceRange& block) {
   if (reported.size() > kMaxSackBlocks) reported.pop_back();
 }
 
-void hold(Context& context, Flow& flow, SequenceRange range) {
+/// False: it was held before, or there is no room to hold it.
+bool hold(Context& context, Flow& flow, SequenceRange range) {
   FlowClass& shared = context.class_of(flow);
   CounterBlock& counters = *shared.counters;
   Extension& extension = context.extend(flow);
@@ -38,14 +39,15 @@ void hold(Context& context, Flow& flow, SequenceRange range) {
       !covers(extension.out_of_order, range)) {
     ++counters[Counter::tcps_rcvoopackdrop];
     counters[Counter::tcps_rcvoobytesdrop] += range.end - range.start;
-    return;
+    return false;
   }
   if (!extension.reassembling) {
     extension.reassembling = true;
     extension.out_of_order_peak = 0;
     ++counters[Counter::tcps_reasalloc];
   }
-  if (covers(extension.out_of_order, range)) {
+  const bool again = covers(extension.out_of_order, range);
+  if (again) {
     ++counters[Counter::tcps_rcvduppack];
     counters[Counter::tcps_rcvdupbyte] += range.end - range.start;
   } else {
@@ -55,16 +57,15 @@ void hold(Context& context, Flow& flow, SequenceRange range) {
   report_first(extension.reported, insert_range(extension.out_of_order, range));
   extension.out_of_order_peak =
       std::max(extension.out_of_order_peak, static_cast<uint32_t>(extension.out_of_order.size()));
+  return !again;
 }
 
 }  // namespace
 
-uint32_t reassemble(Context& context, Flow& flow, uint32_t sequence, uint32_t length) {
+Events reassemble(Context& context, Flow& flow, uint32_t sequence, uint32_t length) {
   CounterBlock& counters = *context.class_of(flow).counters;
-  if (sequence != flow.rcv_nxt) {
-    hold(context, flow, {sequence, sequence + length});
-    return 0;
-  }
+  if (sequence != flow.rcv_nxt)
+    return hold(context, flow, {sequence, sequence + length}) ? kTaken : kNothing;
   ++counters[Counter::tcps_rcvpack];
   uint32_t delivered = length;
   Extension* extension = context.extension_of(flow);
@@ -85,7 +86,7 @@ uint32_t reassemble(Context& context, Flow& flow, uint32_t sequence, uint32_t le
   flow.rcv_nxt += delivered;
   flow.rx_available += delivered;
   counters[Counter::tcps_rcvbyte] += delivered;
-  return delivered;
+  return kTaken | kDelivered;
 }
 
 }  // namespace engine::tcp

@@ -24,6 +24,9 @@ enum Event : uint32_t {
   kAcknowledged = 1 << 2,  ///< the peer acknowledged new data
   kPeerClosed = 1 << 3,    ///< the peer's FIN came in order
   kGone = 1 << 4,          ///< the connection is over; release the flow
+  /// Payload of the segment was taken, in order or to be held: told on the slow path only. No
+  /// program waits for it (Wait).
+  kTaken = 1 << 8,
 };
 using Events = uint32_t;
 

@@ -2,7 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
+
+#include "net/checksum.h"
+#include "net/compose.h"
+#include "net/ethernet.h"
+#include "net/ip.h"
+#include "net/responder.h"
 
 namespace engine {
 namespace {
@@ -158,6 +165,52 @@ TEST_F(Wire, AnIdleWireUsesTheSameSlotsAgain) {
     left.transmit().flush();
     ASSERT_EQ(right.receive().data(), slot);
     right.release();
+  }
+}
+
+constexpr uint32_t kPinger = 0xc6120001, kPinged = 0xc6120002;
+
+/// An echo request (RFC 792) with `length` bytes of data, all of them `mark`.
+std::vector<uint8_t> echo_request(size_t length, uint8_t mark) {
+  std::vector<uint8_t> bytes(14 + 20 + 8 + length, mark);
+  const auto in_ip = static_cast<uint32_t>(8 + length);
+  uint8_t* const ip =
+      bytes.data() + write_ethernet(bytes.data(), {local_mac(1), local_mac(0)}, kEtherTypeIpv4);
+  uint8_t* const icmp = compose_ip(ip, IpAddress::v4(kPinger), IpAddress::v4(kPinged),
+                                   kProtocolIcmp, in_ip, 0, 64, true);
+  std::fill_n(icmp, 8, 0);
+  icmp[0] = kIcmpEchoRequest;
+  store_be(icmp + 2, checksum_finish(checksum_add(0, icmp, in_ip)));
+  return bytes;
+}
+
+TEST_F(Wire, CarriesTheAnswersToAllPingsOfABurst) {
+  PathTable paths(Path{local_mac(0), local_mac(1)});
+  PortAddress address;
+  address.mac = local_mac(1);
+  address.ipv4 = kPinged;
+  PortResponder responder(address, std::make_shared<LearnedGateway>(), paths, right.transmit());
+  for (const size_t length : {40, 1400, 8000}) {
+    for (uint8_t mark = 1; mark <= 40; ++mark) {
+      std::vector<uint8_t> bytes = echo_request(length, mark);
+      Frame request;
+      request.head = bytes.data();
+      request.head_length = static_cast<uint16_t>(bytes.size());
+      EXPECT_TRUE(responder.receive(parse(request), 0));
+    }
+    right.transmit().flush();
+    uint8_t mark = 0;
+    for (const Frame& answer : left.receive()) {
+      ++mark;
+      std::vector<uint8_t> bytes(answer.head, answer.head + answer.head_length);
+      bytes.insert(bytes.end(), answer.payload, answer.payload + answer.payload_length);
+      ASSERT_EQ(bytes.size(), 14 + 20 + 8 + length);
+      EXPECT_EQ(std::vector<uint8_t>(bytes.begin() + 42, bytes.end()),
+                std::vector<uint8_t>(length, mark));
+      EXPECT_EQ(checksum_fold(checksum_add(0, &bytes[34], 8 + length)), 0xffff);
+    }
+    left.release();
+    EXPECT_EQ(mark, 40);
   }
 }
 

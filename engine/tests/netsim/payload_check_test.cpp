@@ -92,6 +92,47 @@ TEST(PayloadCheck, LeavesOutWhatIsToBeSkipped) {
   EXPECT_EQ(client.mismatched_flows, kFlows);
 }
 
+/// Whatever is wrong with a segment that TCP does not take is no fault of the payload.
+TEST(PayloadCheck, LeavesOutWhatTcpDoesNotTake) {
+  constexpr size_t kTcp = 14 + 20;
+  struct Change {
+    const char* name;
+    std::function<void(std::vector<uint8_t>&)> apply;
+  };
+  const auto add = [](std::vector<uint8_t>& bytes, size_t at, uint32_t amount) {
+    store_be<uint32_t>(&bytes[at], load_be<uint32_t>(&bytes[at]) + amount);
+  };
+  const Change changes[] = {
+      {"an old time stamp", [&](auto& bytes) { add(bytes, kTcp + 24, 0u - 100'000); }},
+      {"an ACK of what was never sent", [&](auto& bytes) { add(bytes, kTcp + 8, 5'000); }},
+      {"an ACK of long ago", [&](auto& bytes) { add(bytes, kTcp + 8, 0u - 0x4000'0000); }},
+      {"no ACK", [](auto& bytes) { bytes[kTcp + 13] &= static_cast<uint8_t>(~tcp::kAck); }},
+      {"a SYN", [](auto& bytes) { bytes[kTcp + 13] |= tcp::kSyn; }},
+      {"a number beyond the window", [&](auto& bytes) { add(bytes, kTcp + 4, 10'000'000); }},
+  };
+  for (const Change& change : changes) {
+    Settings settings;
+    settings.offloads.checksum = true;
+    Network network(settings, profile({.limit = kFlows}), checked());
+    uint64_t injected = 0;
+    network.filter = [&](Seen& seen) {
+      if (seen.from != Side::server || seen.packet.payload_length == 0) return true;
+      std::vector<uint8_t> forged = seen.bytes;
+      if (forged.back() == 0xee) return true;  // it is one of these
+      change.apply(forged);
+      std::fill(forged.end() - static_cast<int>(seen.packet.payload_length), forged.end(), 0xee);
+      ++injected;
+      network.inject(Side::server, std::move(forged));
+      return true;
+    };
+    ASSERT_TRUE(network.drain(20 * kSecond)) << change.name;
+    const PayloadCounts client = found(network, Side::client);
+    EXPECT_GT(injected, kFlows) << change.name;
+    EXPECT_EQ(client.compared_bytes, kFlows * 32000) << change.name;
+    EXPECT_EQ(client.mismatched_bytes, 0u) << change.name;
+  }
+}
+
 TEST(PayloadCheck, ServersKnowTheTemplateThatThePayloadChose) {
   const nlohmann::json by_first_bytes = {{"port", 80}, {"l7_map", {{"offset", {0, 1}}}}};
   const auto client = [](uint32_t buffer) {

@@ -101,6 +101,17 @@ TEST_F(ProfileTableTest, FragmentsMakeOneProfile) {
   EXPECT_EQ(state(), ProfileState::idle);
 }
 
+/// What was said of a profile goes with it, whether its text came again or was known.
+TEST_F(ProfileTableTest, AnUploadOfTheSameTextForgetsWhatWasSaidOfTheLastOne) {
+  table_.upload("_", kProfileText, true, true, "hash");
+  table_.set_payload_check("_", {.enabled = true, .skip_bytes = 7});
+  table_.add_tls("_", {}, 1);
+  EXPECT_TRUE(table_.upload("_", kProfileText, true, true, "hash"));
+  EXPECT_FALSE(table_.find("_").payload_check.enabled);
+  EXPECT_EQ(table_.find("_").payload_check.skip_bytes, 0u);
+  EXPECT_TRUE(table_.find("_").tls.empty());
+}
+
 TEST_F(ProfileTableTest, FragmentsNeedABeginning) {
   EXPECT_THAT(refusal([&] { table_.upload("_", "x", false, true, ""); }),
               ::testing::HasSubstr("frag_first"));
