@@ -9,12 +9,14 @@ def test_without_a_terminal_each_step_is_one_plain_line_with_the_time_left() -> 
     written = io.StringIO()
     what = "[2,000] connections/s, a line of some length"
     with shown(Console(file=written, width=40)) as progress:
+        progress.say("looking at the cores")
         progress.expect([90])
         with progress.turn("round 1 of 2, nginx/kernel", "nginx/kernel", 60):
             progress.say(what)
             with progress.trial("next", 10):
                 pass
-    first, second = written.getvalue().splitlines()
+    before, first, second = written.getvalue().splitlines()
+    assert before.endswith("s] looking at the cores"), "no time is left of what is not planned"
     assert first.endswith(f"about 1:30 left] round 1 of 2, nginx/kernel: {what}")
     assert "about 0:30 left] round 1 of 2, nginx/kernel: next" in second
     assert "\x1b" not in written.getvalue()

@@ -102,7 +102,9 @@ def resumed_campaign(
 
 def _look(progress: Progress) -> CoresTaken:
     """What takes this machine's cores before the first bed; the user is told if it is much."""
-    tell_waiting(f"looking for {LOOKED_S:g} s at what takes the cores")
+    looking = f"looking for {LOOKED_S:g} s at what takes the cores"
+    tell_waiting(looking)
+    progress.say(looking)
     taken = look(LOOKED_S)
     if words := words_before(taken):
         progress.note(words)

@@ -37,7 +37,7 @@ def shown(console: Console) -> Iterator[Progress]:
     def say(now: Now) -> None:
         passed = time.monotonic() - started
         console.print(
-            f"[{passed:5.0f} s, about {clock(now.left_s)} left] {_words(now)}",
+            f"[{passed:5.0f} s{_left(now, ', ')}] {_words(now)}",
             highlight=False,
             markup=False,
             soft_wrap=True,
@@ -53,13 +53,18 @@ def _bar(now: Now) -> Table:
     line.add_row(
         Text(_words(now), no_wrap=True),
         ProgressBar(total=whole or None, completed=now.passed_s, width=30),
-        Text(f"about {clock(now.left_s)} left", no_wrap=True),
+        Text(_left(now), no_wrap=True),
     )
     return line
 
 
 def _words(now: Now) -> str:
-    return f"{now.turn}: {now.doing}" if now.turn else "starting"
+    return f"{now.turn}: {now.doing}" if now.turn else now.doing or "starting"
+
+
+def _left(now: Now, before: str = "") -> str:
+    """Empty before the first turn: nothing is planned yet."""
+    return f"{before}about {clock(now.left_s)} left" if now.turn else ""
 
 
 def clock(seconds: float) -> str:
