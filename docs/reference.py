@@ -115,8 +115,8 @@ def _experiment_page() -> str:
             " error, and so is a value out of its range: the message names the file and the line."
             " Paths are relative to the experiment's file. The suite's files in `trex_profiles/`"
             " and `published/` are also found by their bare names."
-            " [experiment.schema.json](schema/experiment.schema.json) is the same as a JSON schema,"
-            " for editors that complete and check YAML."
+            " `python -m stackcost.cli.schema FOLDER` writes the same as a JSON schema, for editors"
+            " that complete and check YAML, with those of the files of a run."
         ),
         _filled(
             "A file may also have a section `quick` with the same keys. With `--quick`, its values"

@@ -14,7 +14,7 @@ SUITE = PACKED if PACKED.is_dir() else IMPORTED_FROM.parent
 # All of it but the engine, which a wheel has in another build.
 NAMES = (
     *("servers", "duts", "trex_profiles", "experiments", "examples", "notebooks", "pcaps"),
-    *("published", "docs/schema", "debian-packages.txt"),
+    *("published", "debian-packages.txt"),
 )
 SERVERS = SUITE / "servers"
 DUTS = SUITE / "duts"
@@ -23,6 +23,5 @@ PROFILES = SUITE / "trex_profiles"
 NOTEBOOKS = SUITE / "notebooks"
 PUBLISHED = SUITE / "published"
 EXAMPLES = SUITE / "examples"
-SCHEMAS = SUITE / "docs/schema"
 DEBIAN_PACKAGES = SUITE / "debian-packages.txt"
 ENGINE = SUITE / "build/engine/astf-engine"

@@ -21,7 +21,7 @@ from tests.analysis.stored_runs import INTERRUPTED, SMALL
 from tests.report.fixtures import ALL, COSTS, RUNS
 from tests.report.stored import store
 
-HEAVY = ("pandas", "numpy", "matplotlib", "pyarrow", "duckdb")
+HEAVY = ("pandas", "numpy", "matplotlib", "pyarrow")
 
 
 @pytest.fixture(scope="module")

@@ -66,9 +66,7 @@ def test_every_package_that_is_imported_is_asked_for() -> None:
     extras = project["optional-dependencies"]
     asked = [*project["dependencies"]]
     asked += [
-        each
-        for extra in ("notebooks", "hosts", "http3", "beds", "live", "otlp", "store")
-        for each in extras[extra]
+        each for extra in ("notebooks", "hosts", "http3", "beds", "live") for each in extras[extra]
     ]
     asked.append("pytest")
     known = {re.split(r"[=<>]", each)[0].lower() for each in asked}

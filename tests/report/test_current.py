@@ -15,7 +15,7 @@ from stackcost.store import RunFolder
 from tests.report.fixtures import ALL
 from tests.report.stored import store
 
-HEAVY = ("duckdb", "pandas", "matplotlib", "nbconvert", "nbclient", "scipy.stats")
+HEAVY = ("pandas", "matplotlib", "nbconvert", "nbclient", "scipy.stats")
 SHOW = f"""
 import sys
 from stackcost.cli.entry import main

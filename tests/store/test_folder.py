@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas
 import pytest
 from pydantic import BaseModel
 
@@ -19,8 +20,8 @@ from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.sample import Kind, Metric
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
-from stackcost.files import SCHEMAS
 from stackcost.store import Manifest, RunFolder
+from tests.analysis.stored_runs import SMALL
 
 LEVEL = Metric("process.rss", "B", Kind.GAUGE, "/proc/PID/statm")
 
@@ -48,14 +49,14 @@ def test_a_trial_comes_back_as_it_was_stored(tmp_path: Path) -> None:
     assert RunFolder.open(run.path).trials() == stored
 
 
-def test_samples_are_one_table_for_queries(tmp_path: Path) -> None:
+def test_samples_are_one_table_for_other_programs(tmp_path: Path) -> None:
     run = RunFolder.create(tmp_path, "compare")
     run.add_trial(trial(1))
     run.add_trial(trial(2))
-    rows = run.query(
-        "select run, trial, server, phase, time, value, unit, kind, reason from samples "
-        "where metric = 'process.rss' and labels['role'] = 'worker-0' order by trial, time"
-    )
+    every = pandas.read_parquet(run.path / "samples")
+    labels = every.labels.map(dict)
+    of_worker = labels.map(lambda own: own.get("role") == "worker-0")
+    rows = every[(every.metric == "process.rss") & of_worker].sort_values(["trial", "time"])
     assert len(rows) == 8
     assert rows.phase[:2].tolist() == ["sustain", "sustain"]
     assert rows.phase[2:4].isna().all()
@@ -66,7 +67,7 @@ def test_samples_are_one_table_for_queries(tmp_path: Path) -> None:
         "gauge",
     ]
     assert rows.value.isna().tolist() == [False, False, False, True] * 2
-    assert rows.reason[3] == "it has ended"
+    assert rows.reason.iloc[3] == "it has ended"
 
 
 def test_two_runs_of_the_same_second_have_folders_of_their_own(tmp_path: Path) -> None:
@@ -94,9 +95,6 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StackcostError, match="--results"):
         RunFolder.create(tmp_path / "file", "compare")
-    run = RunFolder.create(tmp_path, "compare")
-    with pytest.raises(StackcostError, match="has no samples"):
-        run.query("select * from samples")
 
 
 KILLED = """
@@ -131,7 +129,7 @@ def test_a_run_killed_while_writing_leaves_every_finished_trial(tmp_path: Path) 
     trials = run.trials()
     assert len(trials) >= 3
     assert trials == [trial(each.number, samples=20_000) for each in trials]
-    assert run.query("select count(*) as n from samples where trial <= 3").n[0] == 3 * 20_001
+    assert sum(len(each.samples) for each in trials if each.number <= 3) == 3 * 20_001
     manifest = run.manifest()
     assert (manifest.state, manifest.finished) == ("running", None)
 
@@ -189,12 +187,13 @@ def test_a_disk_that_fails_is_named_and_what_was_stored_stays(
     assert not list(run.path.rglob(".*"))
 
 
-@pytest.mark.parametrize("file", schemas())
-def test_the_published_schemas_are_those_of_the_code(file: str) -> None:
-    assert (SCHEMAS / file).read_text() == schemas()[file], (
-        "write them anew: python -m stackcost.cli.schema"
-    )
-    assert "properties" in json.loads(schemas()[file])
+def test_each_stored_file_has_a_schema_and_real_files_fit_it() -> None:
+    names = {name.partition(".")[0]: json.loads(text) for name, text in schemas().items()}
+    for name in ("manifest", "summary"):
+        stored = json.loads((SMALL / f"{name}.json").read_text())
+        assert set(stored) <= set(names[name]["properties"]), name
+        assert set(names[name].get("required", [])) <= set(stored), name
+    assert {"experiment", "ceiling", "events"} <= set(names)
 
 
 def test_a_printed_command_quotes_blanks_in_a_path(tmp_path: Path) -> None:

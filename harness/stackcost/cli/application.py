@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Commands by what they are used for, in the order in which --help lists them.
 USES = {
     "Measure": ("run", "ceiling", "dut", "distribute", "worker"),
-    "Read results": ("show", "report", "lab", "diff", "trend", "export", "ls", "upload"),
+    "Read results": ("show", "report", "lab", "diff", "trend", "export", "ls"),
     "Prepare and clean this machine": ("doctor", "hosts", "guest", "clean"),
 }
 
@@ -119,15 +119,6 @@ P = ParamSpec("P")
 def make_console() -> Console:
     """A console of the terminal's width. For a file or pipe it is wide enough for every table."""
     return PlainConsole() if Console().is_terminal else PlainConsole(width=FILE_WIDTH)
-
-
-def stored(named: object) -> Path:
-    """The folder that an argument names; what the URL of an object store names is copied first."""
-    if "://" not in str(named):
-        return Path(str(named))
-    from stackcost.store.object_store import copied
-
-    return copied(str(named))
 
 
 def reading(command: Callable[P, None]) -> Callable[P, None]:

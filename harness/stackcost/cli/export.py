@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from stackcost.cli.application import command, reading, stored
+from stackcost.cli.application import command, reading
 
 
 class Format(StrEnum):
@@ -23,9 +23,8 @@ def export(
     run: Annotated[
         Path,
         typer.Argument(
-            parser=stored,
             metavar="RUN",
-            help="a run's folder, such as results/<time>-compare, or its URL in a store",
+            help="a run's folder, such as results/<time>-compare",
         ),
     ],
     form: Annotated[Format, typer.Option("--format", help="csv, parquet or json")] = Format.CSV,

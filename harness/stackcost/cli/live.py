@@ -1,8 +1,7 @@
 """The option `--live` of the commands that measure."""
 
-import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -35,20 +34,6 @@ def shown_live(port: int | None, console: Console) -> Iterator[None]:
     from stackcost.campaign.observers import observed_by
 
     watch = Watch()
-    with ExitStack() as stack:
-        stack.enter_context(observed_by(watch))
-        address = stack.enter_context(serving(watch, port))
+    with observed_by(watch), serving(watch, port) as address:
         console.print(f"live: {address} (metrics: {address}metrics)", soft_wrap=True)
-        if receiver := _receiver():
-            with needing_extra("OTEL_EXPORTER_OTLP_ENDPOINT needs", "otlp"):
-                from stackcost.live.otlp import pushing
-            stack.enter_context(pushing(watch, receiver))
-            console.print(f"metrics are pushed to {receiver}", soft_wrap=True)
         yield
-
-
-def _receiver() -> str:
-    """Where metrics are pushed by OpenTelemetry's variables; empty: nowhere."""
-    base = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "").rstrip("/")
-    own = os.environ.get("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "")
-    return own or (f"{base}/v1/metrics" if base else "")

@@ -11,7 +11,6 @@ from stackcost.cli.application import (
     command,
     make_console,
     reading,
-    stored,
 )
 
 
@@ -20,9 +19,7 @@ from stackcost.cli.application import (
 def ls(
     results: Annotated[
         Path,
-        typer.Argument(
-            parser=stored, metavar="RESULTS", help="folder, or URL of a store, that holds the runs"
-        ),
+        typer.Argument(metavar="RESULTS", help="folder that holds the runs"),
     ] = DEFAULT_RESULTS,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:

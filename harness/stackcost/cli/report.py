@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from stackcost.cli.application import command, make_console, reading, stored
+from stackcost.cli.application import command, make_console, reading
 
 PAGE = "report.html"
 
@@ -16,9 +16,8 @@ def report(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            parser=stored,
             metavar="RUN",
-            help="folders of runs, such as results/<time>-compare, or their URLs in a store",
+            help="folders of runs, such as results/<time>-compare",
         ),
     ],
     out: Annotated[

@@ -1,7 +1,9 @@
-"""Writes the published JSON schemas to docs/schema: python -m stackcost.cli.schema."""
+"""Writes the JSON schemas of the stored files: python -m stackcost.cli.schema FOLDER."""
 
 import json
 import re
+import sys
+from pathlib import Path
 
 from pydantic import BaseModel
 
@@ -12,7 +14,6 @@ from stackcost.analysis.figures.figure import Of
 from stackcost.analysis.figures.rates import OFFERED
 from stackcost.analysis.summary import Summary
 from stackcost.experiment.schema import Experiment
-from stackcost.files import SCHEMAS
 from stackcost.store.manifest import Manifest
 
 # The parts of each summary that have figures, and what these are of.
@@ -52,6 +53,7 @@ def schemas() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    SCHEMAS.mkdir(parents=True, exist_ok=True)
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
     for file, text in schemas().items():
-        (SCHEMAS / file).write_text(text)
+        (folder / file).write_text(text)

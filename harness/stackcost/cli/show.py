@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from stackcost.cli.application import command, make_console, reading, stored
+from stackcost.cli.application import command, make_console, reading
 
 
 @command()
@@ -15,9 +15,8 @@ def show(
     run: Annotated[
         Path,
         typer.Argument(
-            parser=stored,
             metavar="RUN",
-            help="a run's folder, such as results/<time>-compare, or its URL in a store",
+            help="a run's folder, such as results/<time>-compare",
         ),
     ],
     long: Annotated[

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from stackcost.cli.application import command, make_console, reading, stored
+from stackcost.cli.application import command, make_console, reading
 
 DEFAULT_HISTORY = Path("stackcost-gate/history.jsonl")
 
@@ -16,7 +16,6 @@ def trend(
     history: Annotated[
         Path,
         typer.Argument(
-            parser=stored,
             metavar="HISTORY",
             help="history file that tests with the fixture cps_ceiling write, or a folder of runs, "
             "or the URL of a store",

@@ -42,7 +42,7 @@ SYSCTLS = (
     "vm.nr_hugepages",
 )
 BROUGHT_PACKAGES = ("nginx", "libbpf1", "libc6")  # what figures depend on and those bring
-PYTHON_PACKAGES = ("lbr-trex-client", "pyroute2", "psutil", "pyarrow", "duckdb", "numpy", "scipy")
+PYTHON_PACKAGES = ("lbr-trex-client", "pyroute2", "psutil", "pyarrow", "numpy", "scipy")
 
 
 def describe_machine() -> dict[str, Any]:

@@ -12,7 +12,6 @@ A file may be damaged or written by anyone: the damage is reported, and the rest
 """
 
 import fcntl
-import glob
 import itertools
 import os
 import shutil
@@ -23,7 +22,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from pydantic import BaseModel
 
@@ -34,9 +33,6 @@ from stackcost.host.files import make_folder, read_whole, write_whole
 from stackcost.store import trial_lines
 from stackcost.store.manifest import Manifest
 from stackcost.store.reading import read_object
-
-if TYPE_CHECKING:
-    import pandas
 
 RESERVE, RESERVED_BYTES = "reserve", 512 << 10  # a manifest of a large matrix is half of that
 MANIFEST, SUMMARY, TRIALS, SAMPLES = "manifest.json", "summary.json", "trials.jsonl", "samples"
@@ -223,23 +219,6 @@ class RunFolder:
             again = f"to compute it again: stackcost report {quote(str(self.path))}"
             raise StackcostError(error.what, again) from error
 
-    def query(self, sql: str) -> "pandas.DataFrame":
-        """Rows of a DuckDB query over the view `samples`, such as
-
-        select avg(value) from samples where metric = 'process.rss' and labels['role'] = 'master'.
-
-        Samples that cannot be read are left out; `stored` names them.
-        """
-        whole = [p for p in sorted((self.path / SAMPLES).glob("*.parquet")) if _is_whole(p)]
-        if not whole:
-            raise StackcostError(f"{self.path} has no samples, because no trial was finished")
-        import duckdb  # takes a second, and hardly any command queries
-
-        with duckdb.connect() as database:
-            parts = ", ".join(_quoted(glob.escape(str(path))) for path in whole)
-            database.execute(f"create view samples as from read_parquet([{parts}])")
-            return database.execute(sql).df()
-
     def _samples(self, number: int) -> list[Sample]:
         """ValueError when they cannot be read."""
         from stackcost.store import sample_table
@@ -271,20 +250,6 @@ class RunFolder:
 
 def _endings() -> itertools.chain[str]:
     return itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
-
-
-def _is_whole(samples: Path) -> bool:
-    from stackcost.store import sample_table
-
-    try:
-        return sample_table.is_whole(read_whole(samples))
-    except OSError:
-        return False
-
-
-def _quoted(text: str) -> str:
-    """A string of SQL."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _samples_name(number: int) -> str:
