@@ -108,7 +108,9 @@ def test_a_run_of_events_is_exported_compared_and_has_a_trend(tmp_path: Path) ->
     for recovers in (11.0, 99.0):
         run = RunFolder.create(tmp_path, "events")
         plan = PLAN | {"events": SETTINGS.model_dump(), "events_format": FORMAT}
-        run.write_manifest(Manifest(run=run.name, state="complete", experiment=plan, machine={}))
+        run.write_manifest(
+            Manifest(run=run.name, kind="events", state="complete", experiment=plan, machine={})
+        )
         run.add_trial(event_trial(full_from=4.0, through_again=recovers))
         summarise_again(run)
     one, other = (str(run.path) for run in runs_in(tmp_path))

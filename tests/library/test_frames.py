@@ -35,7 +35,7 @@ def summary() -> dict[str, object]:
 
 
 def test_importing_is_light_and_opening_runs_nothing_of_the_harness(tmp_path: Path) -> None:
-    run = store(tmp_path, published=False)
+    run = store(tmp_path)
     told = f"""
 import sys, stackcost
 print([name for name in {HEAVY!r} if name in sys.modules])
@@ -152,7 +152,7 @@ def test_a_run_is_found_by_its_name_and_a_missing_one_is_reported(
 
 
 def test_an_answer_that_is_not_fresh_is_computed_from_the_trials(tmp_path: Path) -> None:
-    run = store(tmp_path, published=False)
+    run = store(tmp_path)
     assert not (run.path / "summary.json").exists()
     costs = stackcost.open(run.path).costs
     time = costs[costs["part"] == "time"]

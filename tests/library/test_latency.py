@@ -44,7 +44,7 @@ def timed(round_number: int, *seconds: dict[int, int]) -> Trial:
 def run(tmp_path: Path) -> RunFolder:
     """999 times of 100 us in the first round, 1 of 5,000 us in the second."""
     trials = [timed(1, {100: 500}, {100: 499}), timed(2, {}, {5_000: 1})]
-    return store(tmp_path, trials, published=False)
+    return store(tmp_path, trials)
 
 
 def test_percentiles_of_all_rounds_are_of_all_connections(run: RunFolder) -> None:
@@ -89,7 +89,7 @@ def test_the_log_is_read_back_with_every_connection(run: RunFolder, tmp_path: Pa
 
 
 def test_a_run_without_seconds_says_what_has_them(tmp_path: Path) -> None:
-    run = store(tmp_path, published=False)
+    run = store(tmp_path)
     with pytest.raises(StackcostError, match="no latency by second"):
         list(write_logs(run, tmp_path / "log"))
     assert not (tmp_path / "log").exists()

@@ -27,7 +27,7 @@ PEER = "astf-peer"
 
 def attacking_run(root: Path) -> RunFolder:
     """Known trials under hostile names, flags, labels, reasons, and a hostile manifest."""
-    run = store(root, [_attacking(trial) for trial in compared()], published=False)
+    run = store(root, [_attacking(trial) for trial in compared()])
     path = run.path / "manifest.json"
     stored = json.loads(path.read_text())
     stored["experiment"] |= {"title": ATTACK, "baseline": NGINX}

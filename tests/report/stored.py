@@ -24,13 +24,10 @@ def store(
     root: Path,
     trials: list[Trial] | None = None,
     state: str = "complete",
-    published: bool = True,
 ) -> RunFolder:
-    """`published`: whether others' figures are to stand beside these, which takes seconds."""
     run = RunFolder.create(root, "compare")
-    plan = experiment() if published else experiment() | {"published": None}
     run.write_manifest(
-        Manifest(run=run.name, state=state, experiment=plan, machine=MACHINE)  # type: ignore[arg-type]
+        Manifest(run=run.name, state=state, experiment=experiment(), machine=MACHINE)  # type: ignore[arg-type]
     )
     for trial in compared() if trials is None else trials:
         run.add_trial(trial)

@@ -157,7 +157,7 @@ def test_an_interrupted_run_is_answered_and_says_so(tmp_path: Path) -> None:
     trials[-1].phases.clear()
     trials[-1].load.client = {}
     trials[-1].set_aside = CUT_SHORT
-    run = store(tmp_path, trials, state="interrupted", published=False)
+    run = store(tmp_path, trials, state="interrupted")
     written, summary = without_a_page(run)
     assert summary.state == "interrupted"
     assert "this run was interrupted" in written and "cut short" in written
@@ -168,7 +168,7 @@ def test_a_run_cut_short_in_its_first_trial_is_answered_all_the_same(tmp_path: P
     trial = next(trial for trial in compared(1) if trial.offered_cps)
     trial.phases.clear()
     trial.load.client = {}
-    run = store(tmp_path, [trial], state="interrupted", published=False)
+    run = store(tmp_path, [trial], state="interrupted")
     written, summary = without_a_page(run)
     assert "this run was interrupted" in written and "This run was interrupted." in opening(summary)
 

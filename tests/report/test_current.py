@@ -37,7 +37,7 @@ def shown(run: Path) -> str:
 
 @pytest.fixture(scope="module")
 def answered(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    made = store(tmp_path_factory.mktemp("results"), published=False)
+    made = store(tmp_path_factory.mktemp("results"))
     summarise_again(made)
     return made
 

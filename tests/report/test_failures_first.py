@@ -84,7 +84,7 @@ def test_a_difference_says_what_each_side_did_not_serve(summary: Summary) -> Non
 
 
 def test_an_export_begins_each_load_with_its_failed_connections(tmp_path: Path) -> None:
-    rows = table(summary_of(store(tmp_path, trials(), published=False)))
+    rows = table(summary_of(store(tmp_path, trials())))
     failed = rows[rows["figure"] == "failed"]
     assert failed["value"].tolist()[-1] == 9_000 and failed["value"].tolist()[0] == 3
     loads = rows.dropna(subset="offered_cps").groupby(["system", "offered_cps"])

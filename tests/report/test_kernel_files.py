@@ -21,7 +21,7 @@ DEADLINE_S = 120.0
 
 
 def test_a_killed_rendering_leaves_no_socket_in_the_current_folder(tmp_path: Path) -> None:
-    run = store(tmp_path, published=False)
+    run = store(tmp_path)
     summarise_again(run)
     here, ours = tmp_path / "here", tmp_path / "ours"
     here.mkdir()

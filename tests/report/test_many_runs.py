@@ -63,7 +63,7 @@ def test_a_change_of_a_cost_is_found_where_it_was(results: Path) -> None:
 
 
 def test_only_the_answer_of_today_is_current(results: Path) -> None:
-    run = store(results, published=False)
+    run = store(results)
     assert run_trends(results).unanswered == 1
     summarise_again(run)
     found = run_trends(results)

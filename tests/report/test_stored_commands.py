@@ -60,7 +60,7 @@ def test_kernels_of_two_emulated_hosts_are_compared_by_bytes_and_marked(tmp_path
         trials = compared(rounds=6)
         for trial in trials:
             trial.samples += gauge("machine.guest", [1.0] * 5, {"by": "emulation"})
-        run = store(tmp_path / host, trials, published=False)
+        run = store(tmp_path / host, trials)
         machine = MACHINE | {"kernel": {"release": release}, "interrupts": [{"name": release}]}
         bed = {"nginx/kernel": {"hosts": {host: {"machine": machine}}}}
         run.write_manifest(run.manifest().model_copy(update={"test_bed": bed}))
@@ -140,7 +140,7 @@ def test_show_prints_the_answer_and_how_the_run_ended(run: RunFolder) -> None:
 
 
 def test_two_runs_become_one_page_where_it_is_wanted(tmp_path: Path) -> None:
-    runs = [store(tmp_path / "results", compared(), published=False) for _ in range(2)]
+    runs = [store(tmp_path / "results", compared()) for _ in range(2)]
     page = tmp_path / "both.html"
     done = invoked("report", *(str(run.path) for run in runs), "--out", str(page))
     assert done.stdout.splitlines()[-1] == str(page)

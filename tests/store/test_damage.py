@@ -24,7 +24,7 @@ SAMPLES = f"samples/000{HURT}.parquet"
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return store(tmp_path_factory.mktemp("results"), compared(1), published=False).path
+    return store(tmp_path_factory.mktemp("results"), compared(1)).path
 
 
 @pytest.fixture
@@ -165,10 +165,10 @@ def test_without_a_readable_trial_it_is_one_error(run: Path) -> None:
         (b"[1]", "manifest.json is damaged: "),
         (b'{"run": "x"}', "has the format 'None'; this version reads stackcost-manifest"),
         (b'{"format": "trex/1"}', "has the format 'trex/1'; this version reads stackcost-"),
-        (b'{"format": "stackcost-manifest/5"}', "is damaged: run: Field required"),
+        (b'{"format": "stackcost-manifest/6"}', "is damaged: run: Field required"),
         (
             b'{"format": "stackcost-manifest/99", "new": 1}',
-            "has the format 'stackcost-manifest/99'; this version reads stackcost-manifest/5",
+            "has the format 'stackcost-manifest/99'; this version reads stackcost-manifest/6",
         ),
     ],
 )
@@ -198,8 +198,8 @@ def test_a_summary_that_cannot_be_read_is_computed_again(run: Path, summary: byt
         lambda stored: stored.update(experiment={}),
         lambda stored: stored.update(machine={"kernel": 1}),
         lambda stored: stored.update(servers={"nginx/kernel": {"tuning": {}}}),
-        lambda stored: stored["experiment"].update(ceiling={}),
-        lambda stored: stored["experiment"].update(events={}),
+        lambda stored: stored.update(kind="ceilings"),
+        lambda stored: stored.update(kind="events"),
         lambda stored: stored["experiment"].update(title=["x"]),
     ],
 )

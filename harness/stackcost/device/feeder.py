@@ -41,7 +41,9 @@ def run_events(
         "left_out": list(left_out),
     }
     here = experiment.uses_this_machine
-    with new_campaign(results, "events", command, console, here=here, experiment=about) as campaign:
+    with new_campaign(
+        results, "events", command, console, here=here, kind="events", experiment=about
+    ) as campaign:
         campaign.expect([SETUP_S + settings.length(event) for event in events])
         campaign.run(turns_of(experiment, events, settings))
     return campaign.folder

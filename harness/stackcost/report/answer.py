@@ -16,7 +16,7 @@ from stackcost.report.ceiling import ceilings_of, print_ceilings
 from stackcost.report.console import say
 from stackcost.report.extra import can_render
 from stackcost.report.opened import FORMS, AnySummary
-from stackcost.report.stored import kind_of, summary_of
+from stackcost.report.stored import summary_of
 from stackcost.report.terminal import print_long, print_screen
 from stackcost.report.words import count
 from stackcost.store import RunFolder
@@ -52,7 +52,7 @@ def computed(run: RunFolder) -> AnySummary:
 
 
 def _computed(run: RunFolder) -> AnySummary:
-    kind = kind_of(run.manifest())
+    kind = run.manifest().kind
     if kind == "events":
         from stackcost.report.device import events_of
 
@@ -66,7 +66,7 @@ def stored_answer(run: RunFolder) -> AnySummary | None:
         stored = run.summary()
         if stored.get("basis") != basis_of(run):
             return None
-        form, _ = FORMS[kind_of(run.manifest())]
+        form, _ = FORMS[run.manifest().kind]
         return form.model_validate(stored)
     except (StackcostError, ValueError, TypeError):
         return None

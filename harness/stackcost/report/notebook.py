@@ -15,6 +15,7 @@ from typing import Any
 
 from traitlets.config import Config
 
+from stackcost.analysis.summary import Summary
 from stackcost.contracts.errors import StackcostError
 from stackcost.files import IMPORTED_FROM, NOTEBOOKS
 from stackcost.host.files import write_whole
@@ -37,6 +38,7 @@ with hidden("rfc3987_syntax"):
 
     from stackcost.report.page import QUESTION, as_page
 
+PUBLISHED_PAIR = {"nginx/kernel", "astf-peer"}
 HEAD = """from stackcost.report.first_screen import first_screen
 from stackcost.report.opened import open_runs
 from stackcost.report.show import show
@@ -67,10 +69,15 @@ def fitting(runs: OpenedRuns) -> list[str]:
         "compare_runs": comparable,
         "published_vs_measured": bool(runs.ceilings)
         or with_tests
-        or any(run.manifest.publication for run in runs.costs),
+        or any(_is_the_published_pair(run.summary) for run in runs.costs),
         "trust": bool(runs.costs),
     }
     return [name for name, fit in fits.items() if fit]
+
+
+def _is_the_published_pair(summary: Summary) -> bool:
+    """Whether a run has the two systems that "Comparing TRex ... to Linux NGINX" compares."""
+    return {name.partition(":")[0] for name in summary.systems} >= PUBLISHED_PAIR
 
 
 def render(runs: Sequence[Path], page: Path, only: str = "") -> Path:

@@ -14,9 +14,9 @@ from stackcost.analysis.events.summary import EventSummary
 from stackcost.analysis.summary import FORMAT as COSTS_FORMAT
 from stackcost.analysis.summary import Factor, ServerResult, Summary, TrialRow
 from stackcost.contracts.errors import StackcostError
-from stackcost.report.stored import MeasuredKind, kind_of
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.formats import check_format
+from stackcost.store.manifest import MeasuredKind
 
 AnySummary: TypeAlias = Summary | CeilingSummary | EventSummary
 FORMS: dict[MeasuredKind, tuple[type[AnySummary], str]] = {
@@ -149,7 +149,7 @@ def open_runs(paths: Sequence[str | Path] = ()) -> OpenedRuns:
 
 def stored_summary(folder: RunFolder) -> AnySummary:
     """A run's stored summary, current or not; StackcostError if it cannot be read."""
-    kind, stored = kind_of(folder.manifest()), folder.summary()
+    kind, stored = folder.manifest().kind, folder.summary()
     form, wanted = FORMS[kind]
     try:
         check_format(stored.get("format"), wanted, "it")

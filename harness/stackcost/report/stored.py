@@ -6,7 +6,7 @@ executed because a manifest names it.
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -23,14 +23,6 @@ if TYPE_CHECKING:
     from stackcost.analysis.context import Context
 
 Answer = TypeVar("Answer", bound=Head)
-MeasuredKind = Literal["costs", "ceilings", "events"]
-
-
-def kind_of(manifest: Manifest) -> MeasuredKind:
-    """The kind of a run: costs at given loads, ceilings, or events at a device."""
-    if "ceiling" in manifest.experiment:
-        return "ceilings"
-    return "events" if "events" in manifest.experiment else "costs"
 
 
 class _Cores(BaseModel):

@@ -83,6 +83,7 @@ def run_ceilings(
         command,
         console,
         here=any(target.experiment.uses_this_machine for target in plan.targets),
+        kind="ceilings",
         experiment=plan.describe(),
         order_seed=plan.seed,
         not_measured={each.name: each.lacking for each in plan.targets if each.lacking},

@@ -11,7 +11,8 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.store.formats import check_format
 from stackcost.store.reading import first_fault, read_object
 
-FORMAT = "stackcost-manifest/5"
+FORMAT = "stackcost-manifest/6"
+MeasuredKind = Literal["costs", "ceilings", "events"]
 Plan = TypeVar("Plan", bound=BaseModel)
 
 
@@ -85,6 +86,10 @@ class Manifest(BaseModel):
     state: Literal["running", "complete", "interrupted", "failed"] = "running"
     started: str = Field(default_factory=utc_now, description="ISO 8601, UTC")
     finished: str | None = Field(default=None, description="ISO 8601, UTC")
+    kind: MeasuredKind = Field(
+        default="costs",
+        description="what was measured: costs at given loads, ceilings, or events at a device",
+    )
     command: list[str] = Field(default_factory=list, description="command line of the run")
     experiment: dict[str, Any] = Field(default_factory=dict, description="the plan, as resolved")
     plan_file: PlanFile | None = Field(
@@ -110,9 +115,6 @@ class Manifest(BaseModel):
     systems: list[str] = Field(
         default_factory=list,
         description="names of the measured systems, in order; empty if only the trials name them",
-    )
-    publication: dict[str, Any] | None = Field(
-        default=None, description="content of the file that the plan calls `published`"
     )
     profile_hashes: dict[str, str] = Field(
         default_factory=dict, description="SHA-256 of each profile's file, by path"
