@@ -36,7 +36,12 @@ def reach(step: str) -> None:
 
 
 def made_up_run(
-    experiment: object, name: str, results: Path, command: list[str], console: Console
+    experiment: object,
+    name: str,
+    results: Path,
+    command: list[str],
+    console: Console,
+    *_: object,
 ) -> RunFolder:
     def make(trial: Trial) -> None:
         quiet(trial)

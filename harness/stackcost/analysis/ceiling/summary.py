@@ -1,7 +1,4 @@
-"""The ceilings of a run as data: what its `summary.json` holds.
-
-Its JSON schema is `CeilingSummary.model_json_schema()`, in docs/schema/ceiling.schema.json.
-"""
+"""The ceilings of a run as data: what its `summary.json` holds."""
 
 from collections.abc import Iterator
 from typing import Literal
