@@ -102,3 +102,4 @@ def test_a_ceiling_and_a_rate_for_whole_cores_are_two_series(tmp_path: Path) -> 
     assert [len(each.groups) for each in (whole, ceiling)] == [1, 1]
     done = CliRunner().invoke(app, ["trend", str(path)])
     assert "ceiling of nginx/kernel" in " ".join(done.output.split())
+    assert done.output.count("measurements  ") == 1, "one table"

@@ -11,9 +11,11 @@ import pytest
 
 from stackcost.analysis.between_runs import BetweenRuns
 from stackcost.analysis.thresholds import BETWEEN_MEASUREMENTS, RATE
+from stackcost.gate.figure import WHOLE_CORES
 from stackcost.gate.gate import FULL, measure_comparable, measure_until_decided
-from stackcost.gate.trial import GateTrial, UncorrectedTrial, left_out
+from stackcost.gate.trial import GateTrial, UncorrectedTrial, left_out, left_out_words
 from stackcost.gate.verdict import against_baseline, against_number
+from stackcost.gate.words import sentence
 from tests.gate.simulated import Simulated
 
 LOAD = 10_000.0
@@ -94,6 +96,21 @@ def test_a_gate_says_how_far_it_is() -> None:
         "5 trials made, 3 of them comparable; 6 are wanted",
         "10 trials made, 5 of them comparable; 6 are wanted",
     ]
+
+
+def test_a_gate_says_when_it_will_not_have_its_trials_and_why_it_cannot_tell() -> None:
+    said: list[str] = []
+    kinds = itertools.cycle([*trials(8000, 3, foreign=0.5), *trials(8000, 1)])
+    made = measure_comparable([], lambda: next(kinds), 6, said.append)
+    words = "in 4 of them other programs used more than 10% of the server's cores"
+    never = "6 are wanted, and will not be had in 12 at this rate"
+    assert said[0].endswith(f"{never}: 4 of 5 trials were left out: {words}")
+    verdict = against_number(made, 8000, RATE)
+    told = sentence(verdict, WHOLE_CORES, left_out_words(made))
+    assert told.count("9 of 12 trials were left out") == 1 and "other programs used" in told
+    few = against_number(trials(8000, 7), 8000, RATE / 10)
+    told = sentence(few, WHOLE_CORES, left_out_words(made))
+    assert told.count("7 trials") == 1 and "9 of 12 trials were left out: in 9 of them" in told
 
 
 def outcomes(change: float, between: float = BETWEEN_MEASUREMENTS) -> Counter[str]:

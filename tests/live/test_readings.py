@@ -83,7 +83,12 @@ def test_the_slowest_group_and_the_largest_caches_are_shown_and_unknown_values_a
         [sample(1.0, "slab.bytes", n * 1024.0, cache=f"cache-{n}") for n in range(20)]
         + [sample(1.0, "engine.latency", value, group=group, **labels)
            for group, value in (("a", 0.001), ("b", 0.003), ("c", 0.002))]
+        + [sample(1.0, "slab.bytes", 1.0, cache=cache) for cache in ("TCP", "skbuff_head_cache")]
         + [sample(1.0, "slab.bytes", None, cache="unknown"), sample(1.0, "other.metric", 1.0)]
     )  # fmt: skip
     assert found.latency_us == {"p99": 3000}
-    assert len(found.slab) == CACHES and next(iter(found.slab)) == "cache-19"
+    assert len(found.slab) == CACHES and list(found.slab)[:3] == [
+        "TCP",
+        "skbuff_head_cache",
+        "cache-19",
+    ]

@@ -141,6 +141,16 @@ def test_costs_and_flags_come_with_stored_trials(made: Made) -> None:
     assert any("5 segments retransmitted" in flag for flag in shown["flags"])
 
 
+def test_a_repeated_trial_counts_once(made: Made) -> None:
+    for _ in range(2):  # the first is set aside when the second is stored
+        made.watch.stored(load_trial(), made.session)
+    other = load_trial()
+    other.round += 1
+    made.watch.stored(other, made.session)
+    (cost,) = made.watch.snapshot()["costs"]
+    assert cost["trials"] == 2
+
+
 def test_metrics_are_openmetrics_with_their_units(made: Made) -> None:
     made.add(counters(1.0, tcps_closed=0))
     made.add([sample(1.0, "slab.bytes", 4096.0, cache="TCP")], MEMORY)

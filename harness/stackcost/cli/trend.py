@@ -50,9 +50,9 @@ def trend(
         print(found.model_dump_json(indent=2))
         return
     console = make_console()
-    for series in found.trends:
-        console.print(draw(trend_table(series)))
-    if not found.trends:
+    if found.trends:
+        console.print(draw(trend_table(found.trends)))
+    else:
         console.print(f"no measurements in {history}, or no two of one figure")
     lines = [
         (found.single, "figure", "in one run only; a trend needs two"),

@@ -24,7 +24,7 @@ from stackcost.gate.bench import Bench
 from stackcost.gate.figure import CEILING, Figure
 from stackcost.gate.fingerprint import Fingerprint, fingerprint, in_words, key
 from stackcost.gate.history import HISTORY, Entry, append, between, read_history
-from stackcost.gate.trial import GateTrial, comparable, left_out, too_few
+from stackcost.gate.trial import GateTrial, comparable, left_out, left_out_words, too_few
 from stackcost.gate.verdict import Verdict, against_baseline, against_number
 from stackcost.gate.words import TRIAL, baseline_sentence, explain, sentence
 from stackcost.report.words import count
@@ -93,7 +93,11 @@ def measure_comparable(
     """
     while (good := len(comparable(trials))) < wanted and len(trials) < ATTEMPTS * wanted:
         if trials and len(trials) % TOLD == 0:
-            say(f"{len(trials)} trials made, {good} of them comparable; {wanted} are wanted")
+            told = f"{len(trials)} trials made, {good} of them comparable; {wanted} are wanted"
+            most = ATTEMPTS * wanted
+            if good * most < wanted * len(trials):
+                told += f", and will not be had in {most} at this rate: {left_out_words(trials)}"
+            say(told)
         trials.append(measure())
     return trials
 
@@ -213,7 +217,9 @@ class Gate:
             )
             before = baseline.trials if baseline else []
             bench.set_aside(left_out(now, before))
-            said = f"{self.target.name}: {sentence(verdict, self.figure)}"
+            said = (
+                f"{self.target.name}: {sentence(verdict, self.figure, left_out_words(now, before))}"
+            )
             text = explain(said, self.figure, verdict, now, baseline, bench.setup(), bench.folder)
             name = self._path(baseline.machine).name if baseline else ""
             result = GateResult(

@@ -159,8 +159,15 @@ def left_out(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> d
 
 def too_few(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> str:
     """Why these trials cannot be judged: too many are left out; empty if enough are not."""
+    aside = len(left_out(trials, others))
+    enough = len(trials) - aside >= GATE_LEAST_JUDGED
+    return "" if not aside or enough else left_out_words(trials, others)
+
+
+def left_out_words(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> str:
+    """How many trials are not judged, and why; empty if all are."""
     reasons = left_out(trials, others)
-    if not reasons or len(trials) - len(reasons) >= GATE_LEAST_JUDGED:
+    if not reasons:
         return ""
     counts = Counter(reasons.values()).most_common()
     words = "; ".join(f"in {number} of them {reason}" for reason, number in counts)

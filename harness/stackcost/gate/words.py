@@ -25,20 +25,26 @@ OUTCOMES = {
 }
 
 
-def sentence(verdict: Verdict, figure: Figure) -> str:
-    """The result, the change with its interval, and the number of trials."""
+def sentence(verdict: Verdict, figure: Figure, aside: str = "") -> str:
+    """The result, the change with its interval, and the number of trials. `aside`: which trials are
+    not judged, in words; a result that cannot be told says so.
+    """
     by = change(verdict.ratio, verdict.low, verdict.high, verdict.coverage)
     tolerance = f", tolerance {1 - verdict.floor:.1%}" if verdict.floor < 1 else ""
     against = "baseline" if len(verdict.wanted.values) > 1 else "wanted"
     outcome = OUTCOMES[verdict.outcome].format(figure=figure)
     text = (
         f"{outcome}: {with_range(verdict.seen)} {UNIT}, {by} against "
-        f"{with_range(verdict.wanted)} ({against}){tolerance}, "
-        f"{count(len(verdict.seen.values), *TRIAL[figure])}"
+        f"{with_range(verdict.wanted)} ({against}){tolerance}"
     )
+    trials = count(len(verdict.seen.values), *TRIAL[figure])
+    if not verdict.why.startswith(trials):
+        text += f", {trials}"
     if verdict.apart and verdict.outcome != "cannot tell":
         text += f"; two measurements of the same server may differ by {verdict.apart:.1%}"
-    return f"{text}: {verdict.why}" if verdict.why else text
+    told = verdict.outcome != "cannot tell" or aside in verdict.why
+    why = "; ".join(filter(None, [verdict.why, "" if told else aside]))
+    return f"{text}: {why}" if why else text
 
 
 def baseline_sentence(trials: Sequence[GateTrial], figure: Figure) -> str:

@@ -3,6 +3,7 @@
 These are for the eye. Figures come from whole windows, with their checks, when a trial is over.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -12,6 +13,7 @@ from stackcost.contracts.sample import DeferredSamples, Sample
 
 Series = tuple[str, ...]  # a metric, and the values of its labels
 CACHES = 8
+SOCKETS = re.compile("TCP|sock|skbuff")  # in names of slab caches: of sockets and their frames
 COUNTERS = "trex.counter"
 ATTEMPTED, CLOSED = "tcps_connattempt", "tcps_closed"
 TIMED = "completion"
@@ -131,6 +133,8 @@ class Readings:
             found.attempted, found.completed = self._last.attempted, self._last.completed
             found.failed, found.us_per_connection = self._last.failed, self._last.us_per_connection
         found.cores = found.cores or self._last.cores
-        largest = sorted(found.slab.items(), key=lambda each: -each[1])[:CACHES]
+        largest = sorted(found.slab.items(), key=lambda of: (not SOCKETS.search(of[0]), -of[1]))[
+            :CACHES
+        ]
         found.slab = dict(largest)
         return found

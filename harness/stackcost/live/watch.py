@@ -45,7 +45,7 @@ class Watch:
         self._taken = 0
         self._run = self._waits = ""
         self._offered: float | None = None
-        self._costs: dict[tuple[str, str], list[float]] = {}
+        self._costs: dict[tuple[str, str], dict[int, float]] = {}  # by round
         self._flags: deque[str] = deque(maxlen=FLAGS)
         self._points: deque[str] = deque(maxlen=POINTS)  # as JSON: each goes out 300 times
         self._second = Second()
@@ -94,7 +94,8 @@ class Watch:
             self._flags.extend(flags)
             if cost is not None and not trial.set_aside:
                 load = load_words(trial.traffic.test, trial.offered_cps)
-                self._costs.setdefault((trial.server, load), []).append(cost)
+                # A repeat is in the place of the disturbed trial of its round.
+                self._costs.setdefault((trial.server, load), {})[trial.round] = cost
 
     def read(self) -> None:
         """Take in the newest samples; once a second, by one caller."""
@@ -154,8 +155,8 @@ def _fields(of: Now | Second | Cost) -> dict[str, Any]:
     return {name: getattr(of, name) for name in of.__slots__}
 
 
-def _medians(costs: Mapping[tuple[str, str], list[float]]) -> list[Cost]:
+def _medians(costs: Mapping[tuple[str, str], Mapping[int, float]]) -> list[Cost]:
     return [
-        Cost(system, load, statistics.median(values), len(values))
+        Cost(system, load, statistics.median(values.values()), len(values))
         for (system, load), values in costs.items()
     ]

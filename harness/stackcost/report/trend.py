@@ -14,23 +14,26 @@ SHORT_COMMIT = 10
 CHANGED = "#D55E00"
 
 
-def trend_table(trend: Trend) -> TextTable:
-    """A row for each group of similar measurements."""
+def trend_table(found: Sequence[Trend]) -> TextTable:
+    """A row for each group of similar measurements; those of a figure follow each other."""
     rows: list[tuple[str, ...]] = [
         (
+            "" if at else str(trend.of),
             group.measurements[0].name,
             str(len(group.measurements)),
-            f"{number(group.mean)} +- {number(group.deviation)}",
+            f"{number(group.mean)} +- {number(group.deviation)}"
+            + ("" if trend.of.unit == "1" else f" {trend.of.unit}"),
             "" if group.change is None else change_of(group.change),
             group.measurements[0].commit[:SHORT_COMMIT],
         )
-        for group in trend.groups
+        for trend in found
+        for at, group in enumerate(trend.groups)
     ]
-    unit = "" if trend.of.unit == "1" else f"{trend.of.unit}, "
-    columns = ("since", "measurements", f"{unit}mean +- deviation", "change (interval)")
+    columns = ("figure", "since", "measurements", "mean +- deviation", "change (interval)")
+    title = "Groups of similar measurements"
     if any(row[-1] for row in rows):
-        return TextTable(str(trend.of), (*columns, "first commit"), rows)
-    return TextTable(str(trend.of), columns, [row[:-1] for row in rows])
+        return TextTable(title, (*columns, "first commit"), rows)
+    return TextTable(title, columns, [row[:-1] for row in rows])
 
 
 def trend_plot(found: Sequence[Trend]) -> Figure:
