@@ -35,6 +35,13 @@ FlowTable::~FlowTable() {
   munmap(buckets_, bytes_);
 }
 
+// Whoever gave another hash was misled, by what it took for a packet of the flow.
+[[gnu::noinline]] uint32_t* FlowTable::link_by_identity(uint32_t entry) {
+  const bool datagram = is_flow(entry) && flows_[entry].state == FlowState::datagram;
+  uint32_t* const link = search(entry, hash(identity(entry), datagram));
+  return *link == entry ? link : nullptr;
+}
+
 void FlowTable::grow() {
   while (crowded()) split();
 }

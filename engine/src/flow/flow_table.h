@@ -99,11 +99,18 @@ class alignas(64) FlowTable {
     head = number;
     ++size_;
   }
-  /// Puts an entry in the place of another one whose FlowIdentity it has copied.
-  void replace(uint32_t entry, uint32_t by, uint32_t hash) { link_to(entry, hash) = by; }
-  /// `flow`: what the entry stands for.
+  /// Puts an entry in the place of another one whose FlowIdentity it has copied. `hash` as for
+  /// `erase`.
+  void replace(uint32_t entry, uint32_t by, uint32_t hash) {
+    if (uint32_t* const link = link_to(entry, hash)) [[likely]]
+      *link = by;
+  }
+  /// `flow`: what the entry stands for. `hash`: of that; another one costs time, and nothing else.
   void erase(uint32_t entry, const FlowIdentity& flow, uint32_t hash) {
-    link_to(entry, hash) = flow.table_next;
+    uint32_t* const link = link_to(entry, hash);
+    if (link == nullptr) [[unlikely]]
+      return;
+    *link = flow.table_next;
     --size_;
   }
   uint32_t size() const { return size_; }
@@ -144,12 +151,18 @@ class alignas(64) FlowTable {
   bool crowded() const {
     return uint64_t{size_ + 1} * 3 > uint64_t{bucket_count_} * 2 && bucket_count_ < bucket_limit_;
   }
-  /// What leads to an entry that is in the table.
-  uint32_t& link_to(uint32_t entry, uint32_t hash) {
+  /// What leads to an entry in the bucket of `hash`, or to kNone at the bucket's end.
+  uint32_t* search(uint32_t entry, uint32_t hash) {
     uint32_t* link = &buckets_[bucket_of(hash)];
-    while (*link != entry) link = &identity(*link).table_next;
-    return *link;
+    while (*link != entry && *link != kNone) link = &identity(*link).table_next;
+    return link;
   }
+  /// What leads to an entry; nullptr: it is not in the table.
+  uint32_t* link_to(uint32_t entry, uint32_t hash) {
+    uint32_t* const link = search(entry, hash);
+    return *link == entry ? link : link_by_identity(entry);
+  }
+  uint32_t* link_by_identity(uint32_t entry);
   /// Splits one bucket, or two, so that it is not crowded.
   void grow();
   void split();

@@ -68,6 +68,26 @@ TEST(FlowTable, FindsEveryFlowWhileItGrowsAndShrinks) {
   EXPECT_GT(waits.in_use(), 0u);
 }
 
+TEST(FlowTable, AHashThatIsNotTheEntrysCostsNoOtherEntry) {
+  Pool<Flow> flows(64);
+  TimeWaits waits(64);
+  FlowTable table(flows, waits, 64, 3);
+  std::vector<uint32_t> numbers;
+  for (uint16_t port = 0; port < 32; ++port) numbers.push_back(add(flows, table, key(1, port)));
+  const auto wrong = [&](uint16_t port) { return table.hash(key(1, port)) + 1; };
+  table.erase(numbers[0], flows[numbers[0]], wrong(0));
+  const uint32_t record = waits.add(0).number;
+  static_cast<FlowIdentity&>(waits[record]) = flows[numbers[1]];
+  table.replace(numbers[1], FlowTable::entry_of_wait(record), wrong(1));
+  EXPECT_EQ(table.size(), 31u);
+  EXPECT_EQ(table.find(key(1, 0), table.hash(key(1, 0))), FlowTable::kNone);
+  EXPECT_EQ(table.find(key(1, 1), table.hash(key(1, 1))), FlowTable::entry_of_wait(record));
+  for (uint16_t port = 2; port < 32; ++port)
+    EXPECT_EQ(table.find(key(1, port), table.hash(key(1, port))), numbers[port]);
+  table.erase(numbers[0], flows[numbers[0]], wrong(0));
+  EXPECT_EQ(table.size(), 31u) << "it is not there any more";
+}
+
 TEST(FlowTable, TellsTcpFromUdpAndIpv6FromIpv4) {
   Pool<Flow> flows(16);
   TimeWaits waits(16);
