@@ -99,8 +99,8 @@ class Port {
   virtual void set_promiscuous(bool enabled) {}
   /// Has the device pass on frames for `mac`, which is not its own. False: it cannot be told.
   virtual bool receive_for(const MacAddress& mac) { return true; }
-  /// Has frames that are longer than the link's MTU, as a kernel puts them together, received
-  /// whole, or no more: few read their payload.
+  /// Has payload received as well as headers, or no more: few read it. Without this a port may have
+  /// it in part, or where a peer can write to it.
   virtual void receive_whole(bool enabled) {}
   /// Whether its device sends packets whose payload lies in DPDK's memory, without a copy.
   virtual bool refers_to_payload() const { return false; }

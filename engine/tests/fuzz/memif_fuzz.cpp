@@ -1,15 +1,22 @@
 // A memif's peer that writes whatever it likes into the memory that it shares, as client and as
-// server: the queue reads and writes only there, and its counters fit together. Input is a script:
-// it chooses the rings and who is the client, and each step writes bytes to the memory, moves a
-// position, receives, gives back, or sends. script/fuzz builds and runs it.
+// server: the queue reads and writes only there, its counters fit together, and what a data core
+// made of the frames is gone when its run is closed. Input is a script: it chooses the rings and
+// who is the client, and each step writes bytes to the memory, moves a position, publishes a
+// segment, receives, gives back, sends, or lets time pass. What a data core receives is changed in
+// the memory before it looks at it. script/fuzz builds and runs it.
 
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
 
+#include "astf/core.h"
+#include "astf/run.h"
 #include "fuzz/script.h"
 #include "io/memif/queue.h"
+#include "json/parse_profile.h"
+#include "net/rx_segment.h"
+#include "net/send_heads.h"
 
 namespace {
 
@@ -42,7 +49,88 @@ std::shared_ptr<Memory> mapped(const Memory& made, Script& script) {
   return memory;
 }
 
-enum class Step : uint8_t { write, move, receive, release, send, count };
+enum class Step : uint8_t { write, move, receive, release, publish, wait, send, count };
+
+constexpr char kProfile[] = R"({"buf_list":["R0VU"],
+"ip_gen_dist_list":[
+{"ip_start":"16.0.0.1","ip_end":"16.0.0.2","distribution":"seq","dir":"c","ip_offset":"1.0.0.0"},
+{"ip_start":"48.0.0.1","ip_end":"48.0.0.1","distribution":"seq","dir":"s","ip_offset":"1.0.0.0"}],
+"program_list":[
+{"commands":[{"name":"tx","buf_index":0},{"name":"rx","min_bytes":3}]},
+{"commands":[{"name":"rx","min_bytes":3},{"name":"tx","buf_index":0}]}],
+"templates":[
+{"client_template":{"program_index":0,"ip_gen":{"dist_client":{"index":0},"dist_server":{"index":1}},
+"cluster":{},"port":80,"cps":1,"limit":1},
+"server_template":{"program_index":1,"assoc":[{"port":80}]}}]})";
+
+/// A server on one end of the memif.
+class Server {
+ public:
+  explicit Server(TransmitQueue& transmit) : core_(few_flows(), {&unused_, &transmit}) {
+    static const std::shared_ptr<const Profile> profile = parse_profile(kProfile, false);
+    RunOptions options{.payload_check = {.enabled = true}};
+    options.opens_flows = false;
+    std::unique_ptr<ProfileRun> run = core_.prepare(profile, options);
+    run_ = run.get();
+    core_.attach(run, now_);
+  }
+  void receive(std::span<const Frame> frames) { core_.receive(Side::server, frames, now_); }
+  void wait(Nanoseconds duration) {
+    for (const Nanoseconds end = now_ + duration; now_ < end;
+         now_ += std::max(kMillisecond, duration / 16))
+      core_.advance(now_);
+  }
+  void close() {
+    core_.close(*run_);
+    wait(20 * kMillisecond);
+    for (const PoolStatus& pool : core_.memory())
+      if (pool.in_use != 0) std::abort();
+    if (core_.detach(*run_) == nullptr) std::abort();
+  }
+
+ private:
+  static CoreConfig few_flows() {
+    CoreConfig config;
+    config.max_flows = 64;
+    return config;
+  }
+  struct Nowhere final : TransmitDevice {
+    void send(std::span<Frame>) override {}
+    void refill(Frame& slot) override { heads.refill(slot); }
+    SendHeads heads;
+  };
+  Nowhere nowhere_;
+  TransmitQueue unused_{nowhere_, {}};
+  DataCore core_;
+  ProfileRun* run_;
+  Nanoseconds now_ = 0;
+};
+
+/// A segment to the server, with right checksums.
+std::vector<uint8_t> segment(Script& script) {
+  constexpr size_t kTcp = kEthernetLength + kIpv4Length;
+  std::vector<uint8_t> bytes(kTcp + tcp::kFixedHeader + script.next() % 64);
+  store_be<uint16_t>(&bytes[12], 0x0800);
+  uint8_t* const ip = &bytes[kEthernetLength];
+  ip[0] = 0x45;
+  store_be<uint16_t>(ip + 2, static_cast<uint16_t>(bytes.size() - kEthernetLength));
+  ip[9] = kProtocolTcp;
+  store_be<uint32_t>(ip + 12, 0x1000'0001);
+  store_be<uint32_t>(ip + 16, 0x3000'0001);
+  uint8_t* const header = &bytes[kTcp];
+  header[1] = script.next() % 8;
+  header[3] = 80;
+  header[7] = script.next();
+  header[12] = tcp::kFixedHeader << 2;
+  header[13] = script.next();
+  header[14] = 1;
+  Frame frame;
+  frame.head = bytes.data();
+  frame.head_length = static_cast<uint16_t>(bytes.size());
+  frame.checksums = Checksums::partial;
+  complete_checksums(frame);
+  return bytes;
+}
 
 class Peer {
  public:
@@ -55,18 +143,13 @@ class Peer {
     queue_.release();
   }
 
+  void close() { core_.close(); }
+
   void step(Script& script) {
-    const Memory::Region& shared = made_->regions().front();
     const uint8_t head = script.next();
     switch (static_cast<Step>(head % static_cast<uint8_t>(Step::count))) {
-      case Step::write: {
-        // Rings lie in front, so most is written there.
-        const size_t offset = (script.next() | script.next() << 8) % shared.bytes;
-        const std::vector<uint8_t> bytes = script.bytes(script.next() % 64);
-        std::copy_n(bytes.begin(), std::min(bytes.size(), shared.bytes - offset),
-                    shared.memory + offset);
-        return;
-      }
+      case Step::write:
+        return write(script);
       case Step::move: {
         const Ring ring = link_.memory()->ring(head & 0x40 ? Way::to_server : Way::to_client, 0);
         uint16_t& position = head & 0x80 ? ring.header->head : ring.header->tail;
@@ -74,7 +157,11 @@ class Peer {
         return;
       }
       case Step::receive:
-        return receive();
+        return receive(script);
+      case Step::publish:
+        return publish(segment(script));
+      case Step::wait:
+        return core_.wait(kMillisecond << script.next() % 12);
       case Step::release:
         return queue_.release();
       default:
@@ -85,12 +172,34 @@ class Peer {
  private:
   static constexpr uint32_t kBufferBytes = 128;
 
-  void receive() {
+  /// Rings lie in front, so most is written there.
+  void write(Script& script) {
+    const Memory::Region& shared = made_->regions().front();
+    const size_t offset = (script.next() | script.next() << 8) % shared.bytes;
+    const std::vector<uint8_t> bytes = script.bytes(script.next() % 64);
+    std::copy_n(bytes.begin(), std::min(bytes.size(), shared.bytes - offset),
+                shared.memory + offset);
+  }
+
+  /// Puts a frame where the next one is looked for.
+  void publish(const std::vector<uint8_t>& bytes) {
+    const Ring ring = link_.memory()->ring(server_ ? Way::to_server : Way::to_client, 0);
+    uint16_t& position = server_ ? ring.header->head : ring.header->tail;
+    Descriptor& slot = ring.header->descriptors[position++ & (ring.size - 1)];
+    slot.flags = 0;
+    slot.length = static_cast<uint32_t>(bytes.size());
+    uint8_t* const place = link_.memory()->at(slot.region, slot.offset, slot.length);
+    if (place != nullptr) std::ranges::copy(bytes, place);
+  }
+
+  void receive(Script& script) {
     const uint64_t before = queue_.counters().ipackets;
     const std::span<const Frame> frames = queue_.receive();
     for (const Frame& frame : frames)
       for (size_t i = 0; i < frame.head_length; ++i) sum_ = sum_ + frame.head[i];
     if (queue_.counters().ipackets < before + frames.size()) std::abort();
+    write(script);
+    core_.receive(frames);
   }
 
   void send(size_t length) {
@@ -116,6 +225,7 @@ class Peer {
   const bool server_;
   Link link_;
   Queue queue_{link_, 0};
+  Server core_{queue_.transmit()};
   volatile uint8_t sum_ = 0;
 };
 
@@ -125,5 +235,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Script script(data, std::min<size_t>(size, 4096));
   Peer peer(script);
   while (!script.empty()) peer.step(script);
+  peer.close();
   return 0;
 }

@@ -1,9 +1,11 @@
 #include "io/memif/memory.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,17 +41,15 @@ Memory::~Memory() {
 }
 
 void Memory::map(int file, uint64_t bytes) {
-  constexpr int kAccess = PROT_READ | PROT_WRITE;
   const uint64_t length = round_up(bytes);
-  uint64_t mapped = length + kBehind;
-  void* place = mmap(nullptr, mapped, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const uint64_t mapped = length + kBehind;
+  void* const place = mmap(nullptr, mapped, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (place == MAP_FAILED) fail("room for shared memory");
-  if (mmap(place, length, kAccess, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) {
-    // Huge pages lie at multiples of their size, and nothing can be put right behind them.
+  if (mmap(place, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) {
+    const int reason = errno;
     munmap(place, mapped);
-    mapped = bytes;
-    place = mmap(nullptr, mapped, kAccess, MAP_SHARED, file, 0);
-    if (place == MAP_FAILED) fail("mapping shared memory");
+    errno = reason;
+    fail("mapping shared memory");
   }
   regions_.push_back({file, static_cast<uint8_t*>(place), bytes, mapped});
 }
@@ -59,14 +59,21 @@ void Memory::add(const AddRegion& region, int file) {
     if (file < 0) throw Refused("a region without its file");
     if (region.index != regions_.size() || region.index >= kMostRegions)
       throw Refused("regions are to be numbered from 0 on, at most 256");
+    // Reading where a file has ended, or where there is no huge page for a hole in it, would end
+    // the process. Only a seal keeps the owner from it, and the length is known only behind the
+    // seal.
+    const int seals = fcntl(file, F_GET_SEALS);
+    struct statfs system {};
+    if (seals < 0 || fstatfs(file, &system) != 0 || system.f_type == HUGETLBFS_MAGIC)
+      throw Refused(
+          "a region has to be a memfd of ordinary pages (DPDK's driver makes one with "
+          "zero-copy=no)");
+    if ((seals & F_SEAL_SHRINK) == 0)
+      throw Refused("a region's file is not sealed against shrinking (F_SEAL_SHRINK)");
     struct stat status {};
     if (fstat(file, &status) != 0 || region.bytes == 0 ||
         static_cast<uint64_t>(status.st_size) < region.bytes)
       throw Refused("a region's file is shorter than the region");
-    // A file that its owner cuts off later would end the process that reads there. The client's
-    // memory of huge pages, where it shares its packet buffers, knows no seals.
-    if (const int seals = fcntl(file, F_GET_SEALS); seals >= 0 && (seals & F_SEAL_SHRINK) == 0)
-      throw Refused("a region's file is not sealed against shrinking");
     map(file, region.bytes);
   } catch (const std::system_error& error) {
     close(file);

@@ -91,18 +91,25 @@ class MemifPort final : public Port {
     info_.pci_address = "N/A";
     if (cores > 1) info_.over_rings = "the device has no RSS";
     mac_ = own_;
-    for (uint32_t core = 0; core < cores; ++core)
-      queues_.push_back(std::make_unique<memif::Queue>(link_, core));
+    for (uint32_t core = 0; core < cores; ++core) {
+      auto queue = std::make_unique<memif::Queue>(link_, core);
+      rings_.push_back(queue.get());
+      queues_.push_back(std::move(queue));
+    }
     control_ = memif::Control::with(link_);
   }
   ~MemifPort() override { control_->leave(link_); }
 
   bool link_up() const override { return link_.memory() != nullptr; }
   uint32_t mtu() const override { return kMtu; }
+  void receive_whole(bool enabled) override {
+    for (memif::Queue* queue : rings_) queue->copy_payload(enabled);
+  }
 
  private:
   MacAddress own_;
   memif::Link link_;
+  std::vector<memif::Queue*> rings_;  ///< in queues_
   std::shared_ptr<memif::Control> control_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "io/clock.h"
 #include "io/copied_frames.h"
+#include "net/rx_segment.h"
 
 namespace engine::memif {
 namespace {
@@ -19,6 +20,16 @@ constexpr uint32_t kLongest = UINT16_MAX;
 constexpr size_t kPiece = 64;
 static_assert(kHeadRoom % kPiece == 0);
 
+/// Of a received frame, what is copied first: the headers of TCP without a tunnel fit.
+constexpr size_t kHeaders = 2 * kPiece;
+
+/// Room for a burst of copies, each of which begins at a cache line.
+constexpr size_t kCopies = TransmitQueue::kBurst * (kLongest + 1 + kHeaders);
+
+/// Parts that a frame may have: with more, of 64 bytes each, it would be longer than a frame may
+/// be.
+constexpr uint32_t kMostParts = (kLongest + 1) / kPiece;
+
 /// How many frames ahead their room is fetched, and twice as many their descriptors.
 constexpr uint16_t kAhead = 8;
 
@@ -27,6 +38,29 @@ uint16_t acquire(const uint16_t& position) {
 }
 void release(uint16_t& position, uint16_t value) {
   __atomic_store_n(&position, value, __ATOMIC_RELEASE);
+}
+
+/// Where the payload of a usual frame begins, whose first kHeaders bytes are at `head`: untagged
+/// IPv4 without options, TCP. 0: it is another one.
+uint32_t usual_payload(const uint8_t* head) {
+  constexpr uint32_t kTcp = kEthernetLength + kIpv4Length;
+  if ((load_be<uint32_t>(head + kEthernetLength - 2) & 0xffff'ff00) != 0x0800'4500 ||
+      head[kEthernetLength + 9] != kProtocolTcp)
+    return 0;
+  const uint32_t header = head[kTcp + 12] >> 2 & 0x3c;
+  return header < tcp::kFixedHeader ? 0 : kTcp + header;
+}
+
+/// The same of any TCP segment.
+[[gnu::noinline]] uint32_t unusual_payload(uint8_t* head, size_t length) {
+  Frame begins;
+  begins.head = head;
+  begins.head_length = kHeaders;
+  begins.payload_length = static_cast<uint32_t>(length - kHeaders);
+  begins.checksums = Checksums::trusted;
+  const RxSegment segment = parse(begins);
+  if (segment.kind != PacketKind::tcp) return 0;
+  return static_cast<uint32_t>(segment.header - head) + segment.header_length;
 }
 
 }  // namespace
@@ -50,7 +84,9 @@ void Queue::follow() {
     }
     waiting_.release();
   }
+  copies_ = RawBytes();  // `= {}` would leave it its memory
   if (memory_ == nullptr) return;
+  copies_.resize(kCopies);
   const auto place = [](const Ring& ring) -> Place {
     return {.ring = ring,
             .descriptors = ring.header->descriptors,
@@ -61,9 +97,10 @@ void Queue::follow() {
   if (!server_) release();
 }
 
-/// Reads the next frame and goes on behind it. False: it is no frame, or not yet there whole; in
-/// that case it stays the next one.
-[[gnu::always_inline]] inline bool Queue::read(Frame& frame) {
+/// Finds the next frame and goes on behind it. `frame` has it where the peer wrote it, but one of
+/// several buffers, which is copied. False: it is none, or not yet there whole; in that case it
+/// stays the next one.
+[[gnu::always_inline]] inline bool Queue::find(Frame& frame) {
   Descriptor descriptor;
   std::memcpy(&descriptor, &rx_.descriptors[rx_.next & rx_.mask], sizeof descriptor);
   uint32_t slots = 1;
@@ -92,25 +129,34 @@ std::span<const Frame> Queue::receive() {
     return {};
   RingHeader& header = *rx_.ring.header;
   rx_.seen = acquire(server_ ? header.head : header.tail);
-  joins_ = 0;
+  copied_ = 0;
   size_t count = 0;
-  while (rx_.next != rx_.seen && count < frames_.size()) {
+  // What is no frame counts, too: else a peer decides how long a core is here.
+  for (size_t looked_at = 0; rx_.next != rx_.seen && looked_at < frames_.size(); ++looked_at) {
     Frame& frame = frames_[count];
+    frame.payload = nullptr;
+    frame.payload_length = 0;
     const uint16_t before = rx_.next;
-    const bool whole = read(frame);
+    const bool whole = find(frame);
     if (rx_.next == before) break;
     if (whole) {
       __builtin_prefetch(frame.head);
+      __builtin_prefetch(frame.head + kPiece);
       ++count;
     }
   }
+  const bool reads_payload = reads_payload_.load(std::memory_order_relaxed);
   size_t passed = 0;
   for (size_t i = 0; i < count; ++i) {
-    const Frame& frame = frames_[i];
+    Frame& frame = frames_[i];
     counters_.ibytes += frame.head_length;
-    const bool too_short = frame.head_length < kEthernetLength;
-    if (too_short || !filter_.passes(frame.head)) [[unlikely]]
-      ++drops_[too_short ? Drop::too_short : Drop::not_ours];
+    if (frame.head_length < kEthernetLength) [[unlikely]] {
+      ++drops_[Drop::too_short];
+      continue;
+    }
+    take_copy(frame, reads_payload);
+    if (!filter_.passes(frame.head)) [[unlikely]]
+      ++drops_[Drop::not_ours];
     else
       frames_[passed++] = frame;
   }
@@ -118,13 +164,47 @@ std::span<const Frame> Queue::receive() {
   return {frames_.data(), passed};
 }
 
+/// Room for a frame of up to kLongest bytes, of which `length` are used.
+[[gnu::always_inline]] inline uint8_t* Queue::use(size_t length) {
+  uint8_t* const room = &copies_[copied_];
+  copied_ += (length + kPiece - 1) / kPiece * kPiece;
+  return room;
+}
+
+/// Copies what is parsed of a frame in the shared memory: all of it, but payload of TCP that nobody
+/// reads. From here on a frame says what it said when it was copied.
+[[gnu::always_inline]] inline void Queue::take_copy(Frame& frame, bool reads_payload) {
+  const uint8_t* const from = frame.head;
+  const size_t length = frame.head_length;
+  if (from >= copies_.data() && from < copies_.data() + copies_.size()) [[unlikely]]
+    return;
+  // Memory goes on behind its end (memory.cpp), so whole pieces can be read there.
+  uint8_t* const to = &copies_[copied_];
+  frame.head = to;
+  std::memcpy(to, from, kPiece);
+  if (length > kPiece) std::memcpy(to + kPiece, from + kPiece, kPiece);
+  if (length > kHeaders && !reads_payload) {
+    uint32_t payload = usual_payload(to);
+    if (payload == 0) [[unlikely]]
+      payload = unusual_payload(to, length);
+    if (payload != 0) [[likely]] {
+      frame.head_length = static_cast<uint16_t>(payload);
+      frame.payload = from + payload;
+      frame.payload_length = static_cast<uint32_t>(length - payload);
+      use(kHeaders);
+      return;
+    }
+  }
+  if (length > kHeaders) std::memcpy(to + kHeaders, from + kHeaders, length - kHeaders);
+  use(length);
+}
+
 /// Puts a frame of several buffers together. `slots`: how many it takes; 0: more are to come. False
 /// when it is none.
 [[gnu::noinline]] bool Queue::join(Frame& frame, uint32_t& slots) {
-  if (joins_ == joined_.size()) joined_.emplace_back(kLongest);
-  RawBytes& bytes = joined_[joins_++];
-  const uint32_t there =
-      std::min<uint32_t>(static_cast<uint16_t>(rx_.seen - rx_.next), rx_.ring.size);
+  uint8_t* const bytes = &copies_[copied_];
+  const uint32_t most = std::min(rx_.ring.size, kMostParts);
+  const uint32_t there = std::min<uint32_t>(static_cast<uint16_t>(rx_.seen - rx_.next), most);
   uint32_t length = 0;
   bool good = true;
   for (slots = 0; slots < there;) {
@@ -133,15 +213,16 @@ std::span<const Frame> Queue::receive() {
     const uint8_t* const from = memory_->at(part.region, part.offset, part.length);
     good = good && from != nullptr && part.length <= kLongest - length;
     if (good) {
-      std::memcpy(bytes.data() + length, from, part.length);
+      std::memcpy(bytes + length, from, part.length);
       length += part.length;
     }
     if ((part.flags & Descriptor::kNext) != 0) continue;
-    frame.head = bytes.data();
+    frame.head = bytes;
     frame.head_length = static_cast<uint16_t>(length);
+    if (good) use(length);
     return good;
   }
-  if (there < rx_.ring.size) slots = 0;
+  if (there < most) slots = 0;
   return false;
 }
 
@@ -276,10 +357,13 @@ size_t Queue::hand_over(std::span<const Frame> frames) {
 }
 
 void Queue::publish() {
+  // A receiver that is about to sleep clears the flag and then looks at the position. So the
+  // position has to be there before the flag is read, which nothing weaker than this order says.
   RingHeader& header = *tx_.ring.header;
-  memif::release(server_ ? header.tail : header.head, tx_.next);
+  __atomic_store_n(server_ ? &header.tail : &header.head, tx_.next, __ATOMIC_SEQ_CST);
   tx_.told = tx_.next;
-  if ((header.flags & RingHeader::kNoInterrupt) == 0) eventfd_write(tx_.ring.event, 1);
+  const uint16_t flags = __atomic_load_n(&header.flags, __ATOMIC_SEQ_CST);
+  if ((flags & RingHeader::kNoInterrupt) == 0) eventfd_write(tx_.ring.event, 1);
 }
 
 size_t Queue::send_waiting() {

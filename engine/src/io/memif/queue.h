@@ -1,6 +1,8 @@
 #pragma once
 // One data core's rings of a memif.
 
+#include <atomic>
+
 #include "base/raw_bytes.h"
 #include "base/record_ring.h"
 #include "io/memif/control.h"
@@ -9,9 +11,9 @@
 
 namespace engine::memif {
 
-/// Received frames lie in the shared memory and are read there; frames to send are written there.
-/// The peer may write to that memory at any time, so a descriptor is read once, and what it names
-/// is looked for before it is touched.
+/// The peer may write to the shared memory at any time. So a descriptor is read once, what it names
+/// is looked for before it is touched, and whatever is parsed of a received frame is copied before:
+/// all of it, but payload of TCP segments, which stays where it is unless somebody reads it.
 class Queue final : public PortQueue {
  public:
   Queue(const Link& link, uint32_t number);
@@ -19,6 +21,8 @@ class Queue final : public PortQueue {
   std::span<const Frame> receive() override;
   void release() override;
   size_t send_waiting() override;
+  /// Has payload copied as well, or no more. For the control thread, with `receive` on another one.
+  void copy_payload(bool enabled) { reads_payload_.store(enabled, std::memory_order_relaxed); }
   BufferPool buffers() const override;
 
  private:
@@ -34,7 +38,9 @@ class Queue final : public PortQueue {
 
   /// Takes over what the link has now.
   void follow();
-  bool read(Frame& frame);
+  bool find(Frame& frame);
+  uint8_t* use(size_t length);
+  void take_copy(Frame& frame, bool reads_payload);
   bool join(Frame& frame, uint32_t& slots);
   void send(std::span<Frame> frames) override;
   void refill(Frame& slot) override { heads_.refill(slot); }
@@ -64,8 +70,9 @@ class Queue final : public PortQueue {
   Place rx_;
   Place tx_;
   std::array<Frame, TransmitQueue::kBurst> frames_;
-  std::vector<RawBytes> joined_;  ///< frames in several buffers, put together
-  size_t joins_ = 0;
+  RawBytes copies_;    ///< of the frames of one burst; empty without a peer
+  size_t copied_ = 0;  ///< bytes used of them
+  std::atomic<bool> reads_payload_ = false;
   SendHeads heads_;
   RecordRing<Frame, 8u << 20> waiting_;
   size_t waiting_count_ = 0;
