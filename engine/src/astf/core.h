@@ -35,23 +35,21 @@ struct CoreConfig {
   uint32_t threads = 1;           ///< data cores in all
   uint32_t pairs = 1;             ///< port pairs in all; this core serves pair thread mod pairs
   uint32_t max_flows = 1u << 20;  ///< open flows of both sides together
-  /// Of all random choices. It is the key of initial sequence numbers too, and those have to go on
-  /// over a restart: so it is the same at every start.
+  /// Of all random choices, and the key of initial sequence numbers and of the flow tables. Another
+  /// one, which nobody can guess, with each start of the engine (RFC 6528).
   uint64_t seed = 1;
-  /// Wall-clock time at now = 0: TCP timestamps and initial sequence numbers go on over a restart,
-  /// so a peer that still holds a connection in TIME_WAIT takes a new one (RFC 6191).
+  /// Wall-clock time at now = 0: TCP timestamps go on over a restart, so a peer that still holds a
+  /// connection in TIME_WAIT takes a new one (RFC 6191).
   Nanoseconds epoch = 0;
-  uint64_t start = 0;           ///< another one with each start of the engine
   bool only_slow_path = false;  ///< no flow takes TCP's fast path; for tests of it
   std::array<PortAddress, kSides> ports;
   /// What is learned of the ports' gateways, shared with the other cores that serve them.
   std::array<std::shared_ptr<LearnedGateway>, kSides> gateways{std::make_shared<LearnedGateway>(),
                                                                std::make_shared<LearnedGateway>()};
 
-  /// The seed of delays, of the order of templates and of first source ports. They differ by start
-  /// and by core: else many cores would do the same at the same time, and a new start would do it
-  /// once more from the ports that the last one left in TIME_WAIT.
-  uint64_t choices() const { return scramble(scramble(seed + start) + thread); }
+  /// The seed of delays, of the order of templates and of first source ports. They differ by core,
+  /// too: else many cores would do the same at the same time.
+  uint64_t choices() const { return scramble(scramble(seed) + thread); }
   /// Which flows of the pair are this core's.
   Steering steering() const { return {thread / pairs, threads / pairs}; }
 };

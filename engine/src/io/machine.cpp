@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/random.h>
 
 #include <algorithm>
 
@@ -47,6 +48,14 @@ void pin_control_thread(uint32_t cpu) {
   CPU_SET(cpu, &cpus);
   if (pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus) != 0)
     throw ConfigError(fmt::format("master_thread_id: this machine has no CPU {} to run on", cpu));
+}
+
+/// From the kernel, as soon as it has such.
+uint64_t random_key() {
+  uint64_t key = 0;
+  while (getrandom(&key, sizeof key, 0) != sizeof key) {
+  }
+  return key;
 }
 
 bool takes_dpdk(DeviceKind kind) {
@@ -139,6 +148,7 @@ void Machine::start_threads() {
   const size_t count = pairs() * config_.cores_per_pair;
   const std::vector<uint32_t> cpus = data_cpus(config_, count);
   const Nanoseconds wall_epoch = clock_.wall_epoch();
+  const uint64_t key = random_key();
   std::vector<std::shared_ptr<ExchangeRings>> rings(pairs());
   if (config_.cores_per_pair > 1)
     for (auto& each : rings) each = std::make_shared<ExchangeRings>(config_.cores_per_pair);
@@ -151,7 +161,7 @@ void Machine::start_threads() {
     core.pairs = static_cast<uint32_t>(pairs());
     core.max_flows = std::max(1u, config_.max_flows / core.threads);  // as TRex shares them out
     core.epoch = wall_epoch;
-    core.start = static_cast<uint64_t>(wall_epoch);
+    core.seed = key;
     std::array<PortQueue*, kSides> queues;
     for (const Side side : {Side::client, Side::server}) {
       const uint32_t port = port_of(thread, side);

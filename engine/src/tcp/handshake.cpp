@@ -11,7 +11,8 @@ namespace engine::tcp {
 
 namespace {
 
-/// RFC 6528: a clock of 4 us ticks plus a keyed hash of the connection's identity.
+/// RFC 6528: a clock of 4 us ticks plus a keyed hash of the connection's identity. The hash is the
+/// flow table's, which is fast, and not cryptographic as the RFC wants it.
 uint32_t initial_sequence(const Context& context, uint32_t hash) {
   return static_cast<uint32_t>((context.epoch + context.now) >> 12) + hash;
 }

@@ -1,14 +1,18 @@
 #include "io/engine.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <thread>
 
 #include "io/engine_tools.h"
+#include "io/memif/port.h"
 #include "io/port.h"
+#include "io/syn.h"
 #include "net/ethernet.h"
 
 namespace engine {
@@ -214,6 +218,46 @@ TEST(Engine, CountsCyclesOfWorkAndOfPolling) {
   EXPECT_GT(after.busy, before.busy);
   EXPECT_GT(after.total - before.total, after.busy - before.busy);
   EXPECT_GT(engine.cores.tsc_hz(), 100'000'000u);
+}
+
+/// The sequence number with which a new engine answers a SYN from each of a few ports.
+std::vector<uint32_t> initial_sequences() {
+  const std::string socket = fmt::format("socket=stackcost-test-start-{}", getpid());
+  Engine machine(two_ports({"dummy", "net_memif0,role=server," + socket}));
+  const Subjects engine = machine.subjects();
+  const auto run = engine.runs.start(small_http(1), {}, ~0u);
+  const auto peer =
+      open_memif_port(parse_device_name("--vdev=net_memif1,role=client," + socket), 1);
+  eventually([&] { return peer->link_up() && engine.ports.state(1).link_up; });
+  PortQueue& queue = peer->queue(0);
+  std::vector<uint32_t> sequences;
+  for (const uint16_t port : {1024, 1025, 1026, 1027}) {
+    queue.receive();
+    queue.release();
+    send(queue, syn(port));
+    eventually([&] {
+      const size_t before = sequences.size();
+      for (const Frame& frame : queue.receive())
+        if (const RxSegment segment = parse(frame);
+            segment.kind == PacketKind::tcp && segment.destination_port() == port)
+          sequences.push_back(segment.sequence());
+      queue.release();
+      return sequences.size() != before;
+    });
+  }
+  return sequences;
+}
+
+TEST(Engine, DrawsTheKeyOfItsSequenceNumbersAtEachStart) {
+  const std::vector<uint32_t> first = initial_sequences();
+  const std::vector<uint32_t> second = initial_sequences();
+  ASSERT_EQ(first.size(), 4u);
+  ASSERT_EQ(second.size(), 4u);
+  // Between the two starts their clock has gone on by far less than these minutes.
+  constexpr uint32_t kTicks = static_cast<uint32_t>(60 * kSecond >> 12);
+  size_t close = 0;
+  for (size_t i = 0; i < first.size(); ++i) close += second[i] - first[i] < kTicks ? 1 : 0;
+  EXPECT_LT(close, first.size());
 }
 
 TEST(Engine, SaysWhatIsWrongWithItsConfiguration) {

@@ -43,7 +43,6 @@ CoreConfig config_for(Side side, const Settings& settings) {
   config.max_flows = settings.max_flows;
   config.seed = settings.seed * 2 + index_of(side);
   config.epoch = settings.epoch;
-  config.start = settings.start;
   config.thread = settings.thread;
   config.threads = settings.threads;
   config.only_slow_path = settings.only_slow_path;

@@ -67,7 +67,6 @@ struct Settings {
   VlanTags tags{};                           ///< of both ports
   std::shared_ptr<const Tunnels> tunnels{};  ///< of clients; both ports have ends of tunnels then
   Nanoseconds epoch = 0;  ///< of both cores: initial sequence numbers and timestamps go by it
-  uint64_t start = 0;     ///< of the engines: what differs by it is chosen at random
   uint32_t thread = 0;    ///< number of both cores
   uint32_t threads = 1;   ///< how many cores there are in all; the others do nothing
 };

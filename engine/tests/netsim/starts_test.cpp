@@ -53,7 +53,7 @@ Choices choices_of(Network& network, Nanoseconds until) {
 
 Choices start_of(uint64_t start, uint32_t thread) {
   Settings settings;
-  settings.start = start;
+  settings.seed = start;
   settings.thread = thread;
   settings.threads = 2;
   RunOptions options;
