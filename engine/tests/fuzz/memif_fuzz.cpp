@@ -204,6 +204,7 @@ class Peer {
 
   void send(size_t length) {
     static const std::vector<uint8_t> payload(UINT16_MAX + 1, 1);
+    queue_.transmit().flush();  // what the server has sent
     const uint64_t before = total();
     Frame* const frame = queue_.transmit().next();
     frame->head_length = static_cast<uint16_t>(length % kHeadRoom);
