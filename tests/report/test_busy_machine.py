@@ -14,7 +14,7 @@ from stackcost.report.tables.short import unknown_factors
 from stackcost.report.terminal import print_screen
 from tests.analysis.runs import CONTEXT, compared
 
-WORDS = "The machine was busy: 24 of 30 trials were disturbed, most of them so: the machine was"
+WORDS = "The machine was busy: 9 of 12 trials were disturbed, most of them so: the machine was"
 
 
 def disturbed(share: float) -> list[Trial]:

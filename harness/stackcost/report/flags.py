@@ -62,6 +62,8 @@ def mostly_disturbed(summary: Summary, systems: Collection[str] = ()) -> str:
         for trial in summary.trials
         if not trial.set_aside and (not systems or trial.server in systems)
     ]
+    loads = [trial for trial in used if trial.part == "load"]
+    used = loads or used  # other programs do not disturb memory that is held
     disturbed = [trial for trial in used if trial.disturbed]
     if 2 * len(disturbed) <= len(used):
         return ""
