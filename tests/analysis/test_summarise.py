@@ -7,7 +7,8 @@ from stackcost.analysis.head import definition
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.trial import Trial
-from stackcost.report.bounds import bounds_sentences
+from stackcost.report.peer_parts import peer_sentences
+from stackcost.report.tables import cost_table, factor_table, short_cost_table, short_factor_table
 from stackcost.report.words import number
 from tests.analysis.runs import CONTEXT, compared
 from tests.analysis.trials import counter
@@ -35,34 +36,27 @@ def with_a_link(trials: list[Trial]) -> list[Trial]:
     return trials
 
 
-def test_the_least_is_of_all_that_the_peers_side_takes() -> None:
+def test_the_factor_is_of_all_that_the_peers_side_takes_and_is_what_its_costs_divide_to() -> None:
+    """One pair everywhere: 100 us of nginx, and 10 of the peer with 5 or more of the kernel."""
     summary = summarise(with_a_link(compared()), CONTEXT)
-    beside = summary.servers[1].levels[-1].kinds("peer_kernel_cpu")
+    level = summary.servers[1].levels[-1]
+    beside = level.kinds("peer_kernel_cpu")
     assert beside["receive polls"].median == pytest.approx(5, rel=0.01)
     more = sum(spent.median or 0.0 for spent in beside.values())
-    cpu, memory = summary.factors
-    assert cpu.with_kernel.median == pytest.approx(100 / (10 + more), rel=0.02)
-    assert cpu.ratio.median is not None and cpu.with_kernel.median is not None
-    assert cpu.with_kernel.median < cpu.ratio.median
-    assert memory.with_kernel.median is None
-    assert summarise(compared(), CONTEXT).factors[0].without_sending.median is None
-    (sentence,) = bounds_sentences(summary)
-    assert f"at least {number(cpu.with_kernel.median)} (" in sentence
-    assert "8 us to hand frames" in sentence.replace("8.00", "8")
-    assert f"{number(more)} us of the kernel beside the peer" in sentence
-
-
-def test_the_factor_without_what_the_peer_hands_to_the_kernel_is_shown() -> None:
-    trials = compared()
-    assert summarise(trials, CONTEXT).factors[0].without_sending.median is None
-    for trial in trials:
-        if trial.server == "astf-peer" and trial.offered_cps:
-            labels = {"engine": "peer", "core": "0", "cpu": "1"}
-            spent = 8e-6 * trial.offered_cps * 10  # of 10 us
-            trial.samples += counter("engine.sending_time", spent, labels)
-    cpu = summarise(trials, CONTEXT).factors[0]
-    assert cpu.ratio.median == pytest.approx(10, rel=0.02)
-    assert cpu.without_sending.median == pytest.approx(50, rel=0.02)
+    cpu = summary.factors[0]
+    assert cpu.against_cost.median == pytest.approx(10 + more, rel=0.02)
+    assert cpu.baseline_cost.median and cpu.against_cost.median
+    divided = cpu.baseline_cost.median / cpu.against_cost.median
+    assert cpu.ratio.median == pytest.approx(divided, rel=0.02)
+    for table in (short_factor_table(summary), cost_table(summary), factor_table(summary)):
+        text = " ".join(cell for row in table.rows for cell in row)
+        assert number(cpu.ratio.median) in text and number(cpu.against_cost.median) in text
+    (row,) = (row for row in short_cost_table(summary).rows if row[:2] == ("astf-peer", level.load))
+    assert row[3].startswith(number(cpu.against_cost.median))
+    (sentence,) = peer_sentences(summary)
+    assert f"Of the {number(cpu.against_cost.median)} us of astf-peer" in sentence
+    assert "8 to hand frames" in sentence.replace("8.00", "8")
+    assert f"{number(more)} of the kernel beside it" in sentence and "between" not in sentence
 
 
 def test_cpu_factor_is_taken_at_the_highest_trusted_load() -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from stackcost.analysis.comparison import Comparison, Design, Question, compare_all, ratio_of
-from stackcost.analysis.core_time import has_peer, sum_of
+from stackcost.analysis.comparison import Comparison, Design, Question, compare_all
+from stackcost.analysis.core_time import sum_of
 from stackcost.analysis.cpu import (
     kernel_cost_on_polling_cores,
     server_cost,
@@ -24,26 +24,11 @@ from stackcost.contracts.load import ESTABLISHED, rate_words
 CPU = Declared(
     name="factor.cpu",
     unit="1",
-    definition="ratio of server_cpu_total by round: the median over any two rounds of their mean "
-    "ratio (Hodges and Lehmann); the interval contains the true value in the stated share of "
-    "cases: 95 % or more from 6 rounds on, 50 % with 2 rounds, 87.5 % with 4 rounds",
-    source="server_cpu_total",
-    of="pair",
-)
-CPU_WITH_KERNEL = Declared(
-    name="factor.cpu.with_kernel",
-    unit="1",
-    definition="the least that it can be against a polling peer: the ratio to server_cpu_total and "
-    "peer_kernel_cpu together, all that the peer's side takes",
+    definition="ratio by round of all that a connection takes on each side: server_cpu_total, of a "
+    "polling peer with peer_kernel_cpu; the median over any two rounds of their mean ratio (Hodges "
+    "and Lehmann); the interval contains the true value in the stated share of cases: 95 % or more "
+    "from 6 rounds on, 50 % with 2 rounds, 87.5 % with 4 rounds",
     source="server_cpu_total, peer_kernel_cpu",
-    of="pair",
-)
-CPU_WITHOUT_SENDING = Declared(
-    name="factor.cpu.without_sending",
-    unit="1",
-    definition="the most that it can be against a polling peer: the ratio to its stack alone "
-    "(server_cpu.stack), without what handing frames to the link took",
-    source="server_cpu_total, server_cpu.stack",
     of="pair",
 )
 MEMORY = Declared(
@@ -76,10 +61,9 @@ def factors(
     ]
     design = Design(paired=True)
 
-    def costs(server: str, kind: str = "") -> Series:
-        """Of `kind`, or all of them."""
+    def costs(server: str) -> Series:
         seen = {
-            each.trial.round: _cost(each, server_cpus, kind)
+            each.trial.round: _whole_cost(each, server_cpus)
             for each in own
             if each.trial.server == server
         }
@@ -90,32 +74,15 @@ def factors(
     cpu = Question(costs(below), costs(above), design, "cpu", load)
     memory = Question(flows[below], flows[above], Design(paired=True), "memory", at)
     found_both = zip((cpu, memory), compare_all([cpu, memory]), strict=True)
-    made = [_factor(servers, *each) for each in found_both]
-    alone = costs(below, "stack")
-    if any(cost for at_load in alone.rounds.values() for cost in at_load.values()):
-        without = ratio_of(alone, cpu.b, design).ratios
-        made[0] = made[0].model_copy(update={"without_sending": without})
-    whole = _with_kernel(own, below, server_cpus)
-    if whole.rounds:
-        with_kernel = ratio_of(whole, cpu.b, design).ratios
-        made[0] = made[0].model_copy(update={"with_kernel": with_kernel})
-    return made
+    return [_factor(servers, *each) for each in found_both]
 
 
-def _with_kernel(own: Sequence[Readings], peer: str, cpus: Collection[int]) -> Series:
-    """All that a polling peer's side takes by round, with the kernel's work on its cores."""
-    found = {}
-    for seen in own:
-        if seen.trial.server == peer and has_peer(seen):
-            parts = (server_cost(seen, cpus), kernel_cost_on_polling_cores(seen, cpus))
-            found[seen.trial.round] = sum_of([spent for part in parts for spent in part.values()])
-    return Series.of(found, "us")
-
-
-def _cost(seen: Readings, cpus: Collection[int], kind: str) -> float | None:
-    """CPU per connection of a load trial, of all kinds or one kind; None if unknown."""
-    known = server_cost(seen, cpus)
-    return known.get(kind) if kind else sum_of(known.values())
+def _whole_cost(seen: Readings, cpus: Collection[int]) -> float | None:
+    """CPU per connection of a load trial, with the kernel's work on a polling peer's cores; None if
+    a part is unknown.
+    """
+    parts = (server_cost(seen, cpus), kernel_cost_on_polling_cores(seen, cpus))
+    return sum_of([spent for part in parts for spent in part.values()])
 
 
 class Headline(NamedTuple):

@@ -135,9 +135,7 @@ class Factor(SummaryPart):
     rounds' own ratios. `baseline_cost`, `against_cost`: the costs themselves as other tables show
     them, in microseconds or bytes.
 
-    Of a polling peer as `against`, the two bounds of CPU. `with_kernel`: the ratio to all that its
-    side takes, with the kernel's work on its cores (`peer_kernel_cpu`). `without_sending`: the
-    ratio to its stack alone, without what it took to hand frames to the link (its kind "sending").
+    A polling peer's CPU cost has the kernel's work on its cores (`peer_kernel_cpu`) with it.
     """
 
     name: Literal["cpu", "memory"]
@@ -147,8 +145,6 @@ class Factor(SummaryPart):
     ratio: Spread
     baseline_cost: Spread
     against_cost: Spread
-    with_kernel: Spread = Spread(unit="1", reason="only polling peers have such bounds")
-    without_sending: Spread = Spread(unit="1", reason="only part of polling peers' CPU time")
     comparison: Comparison | None = None
 
     def is_at(self, rate: float) -> bool:

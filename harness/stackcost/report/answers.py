@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from stackcost.analysis.summary import Factor
-from stackcost.report.bounds import bounds_sentence, has_bounds, times
 from stackcost.report.difference import Difference, sentence
 from stackcost.report.flags import failures_list, not_used
 from stackcost.report.http import KINDS, Curve, Tls, ceiling_over_axis, series
 from stackcost.report.opened import OpenedRuns
+from stackcost.report.peer_parts import peer_sentence
 from stackcost.report.story import loads_found
 from stackcost.report.verdict_notes import verdict_notes
 from stackcost.report.words import count, number, with_interval, with_range
@@ -19,9 +19,9 @@ def cpu_answer(runs: OpenedRuns) -> str:
     """The CPU cost of a connection, and the factor between two systems."""
     factors = runs.factors("cpu")
     if found := _told(factors, "us of CPU", "One connection takes"):
-        bounds = [bounds_sentence(each, runs.servers) for each in factors]
+        peers = dict.fromkeys(peer_sentence(each, runs.servers) for each in factors)
         notes = [note for summary in runs.summaries for note in verdict_notes(summary)]
-        return "\n\n".join([found, *filter(None, bounds), *notes])
+        return "\n\n".join([found, *filter(None, peers), *notes])
     known = sorted(
         (
             level["server_cpu_total"].median,
@@ -156,16 +156,11 @@ def _told(factors: Sequence[Factor], unit: str, start: str) -> str:
     told = [
         f"{start} {number(factor.baseline_cost.median)} {unit} on {factor.baseline} and "
         f"{number(factor.against_cost.median)} on {factor.against}: "
-        f"{_times(factor)} times as much ({_at(factor.at)})"
+        f"{with_interval(factor.ratio)} times as much ({_at(factor.at)})"
         for factor in shown
     ]
     between = f" {_others(len(known) - 2, 'factor')}" if len(known) > NAMED else ""
     return f"**{'. '.join(told)}.**{between}"
-
-
-def _times(factor: Factor) -> str:
-    """The two bounds where there are any."""
-    return times(factor) if has_bounds(factor) else with_interval(factor.ratio)
 
 
 def _others(number_of: int, what: str) -> str:

@@ -6,7 +6,6 @@ from rich.console import Console
 
 from stackcost.analysis.summary import Summary
 from stackcost.report import disk_cache, past_ceiling
-from stackcost.report.bounds import bounds_sentences
 from stackcost.report.flags import flag_lines, mostly_disturbed
 from stackcost.report.http import (
     clients_table,
@@ -20,6 +19,7 @@ from stackcost.report.http.tls import has_tls, tls_parts_answer, tls_parts_table
 from stackcost.report.http_versions import has_versions, versions_answer, versions_table
 from stackcost.report.network import network_answer, network_table, varies_network
 from stackcost.report.paths import is_path, paths_answer, paths_table
+from stackcost.report.peer_parts import peer_sentences
 from stackcost.report.story import loads_found
 from stackcost.report.tables import (
     TextTable,
@@ -65,7 +65,7 @@ def print_screen(summary: Summary, console: Console) -> None:
     else:
         _print_paths(summary, console)
         _print_table(short_factor_table(summary), console)
-        notes = why_sentences(summary) + bounds_sentences(summary) + verdict_notes(summary)
+        notes = why_sentences(summary) + peer_sentences(summary) + verdict_notes(summary)
         for line in notes + unknown_factors(summary.factors):
             _print_line(line, console)
         for table in (

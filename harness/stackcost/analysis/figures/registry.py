@@ -105,8 +105,6 @@ ALL: tuple[Declared, ...] = (
     *OF_LOADS,
     *OF_MEMORY,
     factors.CPU,
-    factors.CPU_WITH_KERNEL,
-    factors.CPU_WITHOUT_SENDING,
     factors.MEMORY,
     *OF_DEVICES,
     *OF_MIXES,

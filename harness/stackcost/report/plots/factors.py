@@ -19,7 +19,7 @@ NAME_WIDTH = 44  # characters
 
 def factor_intervals(factors: Sequence[Factor]) -> Figure | None:
     """Each factor's median with its interval, and every round's own ratio as a faint point;
-    None when no factor is known. Of a polling peer a wide line goes from the least to the most.
+    None when no factor is known.
     """
     factors = [factor for factor in factors if factor.ratio.median is not None]
     if not factors:
@@ -32,9 +32,6 @@ def factor_intervals(factors: Sequence[Factor]) -> Figure | None:
     for place, factor in enumerate(factors):
         axes.plot(factor.ratio.values, [place] * len(factor.ratio.values), "o", color=OTHER_COLOUR,
                   markersize=3, alpha=0.6)  # fmt: skip
-        least, most = factor.with_kernel.median, factor.without_sending.median
-        if least is not None and most is not None:
-            axes.plot([least, most], [place, place], color=OTHER_COLOUR, linewidth=6, alpha=0.3)
         found = bounds(factor.ratio)
         if found and factor.ratio.median is not None:
             axes.plot(found, [place, place], color=SERVER_COLOURS[0], linewidth=2)

@@ -1,9 +1,8 @@
 """The cost of a connection on one server compared with another."""
 
 from stackcost.analysis.summary import Factor, Summary
-from stackcost.report.bounds import LEAST, MOST, has_bounds, times
 from stackcost.report.text_table import TextTable
-from stackcost.report.words import UNKNOWN, factor, pair, verdict_of, with_range
+from stackcost.report.words import UNKNOWN, factor, number, pair, verdict_of, with_range
 
 
 def cost_table(summary: Summary) -> TextTable:
@@ -15,7 +14,7 @@ def cost_table(summary: Summary) -> TextTable:
         (
             above,
             f"{with_range(each['cpu'].baseline_cost)} at {each['cpu'].at}",
-            times(each["cpu"]) if has_bounds(each["cpu"]) else factor(each["cpu"].ratio),
+            factor(each["cpu"].ratio),
             with_range(each["memory"].baseline_cost),
             factor(each["memory"].ratio),
             _tuning_remark(summary, above),
@@ -53,16 +52,17 @@ def factor_table(summary: Summary) -> TextTable:
     """The cost factors with their spread."""
     return TextTable(
         "Cost factors",
-        ("factor", "of", "at", "ratio, interval, range of rounds", "verdict"),
+        ("factor", "of", "at", "us or bytes", "ratio, interval, range of rounds", "verdict"),
         [
-            (name, pair(found.baseline, found.against), found.at, factor(ratio), verdict)
-            for found in summary.factors
-            for name, ratio, verdict in (
-                (found.name, found.ratio, _verdict(found)),
-                (f"{found.name}, {LEAST}", found.with_kernel, ""),
-                (f"{found.name}, {MOST}", found.without_sending, ""),
+            (
+                found.name,
+                pair(found.baseline, found.against),
+                found.at,
+                f"{number(found.baseline_cost.median)} / {number(found.against_cost.median)}",
+                factor(found.ratio),
+                _verdict(found),
             )
-            if ratio is found.ratio or ratio.median is not None
+            for found in summary.factors
         ],
     )
 

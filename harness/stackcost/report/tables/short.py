@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Factor, Level, Memory, ServerResult, Summary
 from stackcost.analysis.thresholds import CONFIDENCE
-from stackcost.report.bounds import has_bounds, times
+from stackcost.report.peer_parts import whole_cost
 from stackcost.report.tables.latency_unit import LatencyUnit
 from stackcost.report.tables.load import timed_of
 from stackcost.report.text_table import TextTable
@@ -14,6 +14,7 @@ from stackcost.report.words import UNKNOWN, number, pair, range_or_reason, with_
 
 MOST_LEVELS = 8  # rows; with more levels only the quoted level of each system is shown
 COMPLETION = "completion"
+BESIDE = "{} beside"  # of the kernel, on a polling peer's cores
 
 
 def short_factor_table(summary: Summary) -> TextTable:
@@ -34,7 +35,7 @@ def short_factor_table(summary: Summary) -> TextTable:
                 found.at,
                 number(found.baseline_cost.median),
                 number(found.against_cost.median),
-                times(found) if has_bounds(found) else _times(found.ratio),
+                _times(found.ratio),
                 *([verdict] * judged),
             )
             for found, verdict in zip(known, verdicts, strict=True)
@@ -68,6 +69,9 @@ def short_cost_table(summary: Summary) -> TextTable:
     every = [(server, level) for server in summary.servers for level in server.levels]
     shown = every if len(every) <= MOST_LEVELS else list(_quoted(summary.servers))
     kinds = list(dict.fromkeys(kind for _, level in shown for kind in level.kinds("server_cpu")))
+    beside = list(
+        dict.fromkeys(kind for _, level in shown for kind in level.kinds("peer_kernel_cpu"))
+    )
     latency = LatencyUnit(spread for _, level in shown for spread in _completion(level)[1].values())
     times = ("p50", "p99") if latency.known else ()
     timed = ("timed",) if latency.known else ()
@@ -75,14 +79,24 @@ def short_cost_table(summary: Summary) -> TextTable:
     few = "" if len(shown) == len(every) else "; one load per system"
     return TextTable(
         f"CPU of one connection, us{completion}: medians{few}",
-        ("system", "load /s", "done /s", "CPU, us (range)", *kinds, *times, *timed),
+        (
+            "system",
+            "load /s",
+            "done /s",
+            "CPU, us (range)",
+            *kinds,
+            *map(BESIDE.format, beside),
+            *times,
+            *timed,
+        ),
         [
             (
                 server.name,
                 f"{level.load}, {level.not_held}" if level.not_held else level.load,
                 number(level["completed_cps"].median),
-                with_range(level["server_cpu_total"]),
+                with_range(whole_cost(level)),
                 *(_median(level.kinds("server_cpu").get(kind)) for kind in kinds),
+                *(_median(level.kinds("peer_kernel_cpu").get(kind)) for kind in beside),
                 *(latency.median(_completion(level)[1].get(name)) for name in times),
                 *(timed_of(level, _completion(level)[0], COMPLETION) for _ in timed),
             )
