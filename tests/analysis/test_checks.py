@@ -214,3 +214,17 @@ def test_a_limit_of_the_machine_that_another_program_moved_is_a_disturbance() ->
     assert disturbances(Readings(trial), (1,)) == [
         "nf_conntrack_max was 10,000, then 262,144: another program changed it during the trial"
     ]
+
+
+def test_time_stolen_from_one_core_is_flagged_however_many_cores_there_are() -> None:
+    """2 % of the server's core are 20 us of a connection at 1,000/s, and 0.5 % of four cores."""
+    trial = load_trial("nginx/kernel", 1, 1)
+    trial.samples = [each for each in trial.samples if each.metric != "cpu.time"]
+    for core in range(4):
+        for kind, share in (("idle", 0.98), ("steal", 0.02 if core == 1 else 0.0)):
+            spent = counter("cpu.time", share * 10, {"cpu": str(core), "kind": kind})
+            trial.samples += spent
+    found = disturbances(Readings(trial), (1,))
+    assert [flag for flag in found if "stolen" in flag] == [
+        "2.0% of core 1's time stolen by the hypervisor"
+    ]

@@ -8,8 +8,8 @@ import pytest
 from stackcost.analysis.paths import (
     added,
     added_bytes,
-    dearest,
     hops_of,
+    known_hops,
     memory_parts,
     rule_lines,
 )
@@ -58,7 +58,7 @@ def test_a_path_adds_what_its_cores_take_more_than_those_of_the_bare_server() ->
     hops = hops_of(summary_of(paths()))
     assert hops is not None and hops.offered_cps == 1000
     assert hops.bare.median == pytest.approx(80) == hops.bare_server.median
-    proxy, router = dearest(hops)
+    proxy, router = known_hops(hops)
     assert (proxy.system, router.system) == ("dut/proxy_nginx", "dut/forwarding")
     assert proxy.whole.median == pytest.approx(270) and router.whole.median == pytest.approx(100)
     assert proxy.added_whole.median == pytest.approx(190)
@@ -75,11 +75,18 @@ def test_parts_add_up_to_the_whole() -> None:
         assert hops.bare.median + sum(added(hop).values()) == pytest.approx(hop.whole.median)
 
 
-def test_the_answer_names_what_the_dearest_and_the_cheapest_add() -> None:
+def test_two_rounds_rank_no_path() -> None:
+    few = [trial for trial in paths() if trial.round <= 2]
+    answer = paths_answer(summary_of(few))
+    assert answer.startswith("**What a path adds is not sure** (at 1,000 connections/s): 2 pairs")
+    assert "adds 190" not in answer and "cheapest" not in answer
+
+
+def test_the_answer_names_what_each_path_adds() -> None:
     summary = summary_of(paths())
     answer = paths_answer(summary)
-    assert answer.startswith("**dut/proxy_nginx adds 190 us of CPU to a connection that takes 80 ")
-    assert "dut/forwarding adds 20.0 us" in answer
+    assert answer.startswith("**A connection takes 80 us of CPU on the bare server; ")
+    assert "dut/proxy_nginx adds 190 us; dut/forwarding adds 20.0 us" in answer
     assert [row[0] for row in paths_table(summary).rows] == [
         "bare server",
         "dut/proxy_nginx",

@@ -15,6 +15,7 @@ from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Level, Summary
 from stackcost.contracts.trial import Trial
 from stackcost.frames import rows
+from stackcost.report import words
 from stackcost.report.plots.flame import differential_flame, flame
 from stackcost.report.sampled import as_lines, folded_stacks, write_stacks
 from stackcost.report.why import differences, why_sentences, why_table
@@ -58,7 +59,7 @@ def test_the_sentence_says_what_the_difference_is_made_of(made: Summary) -> None
     assert "astf-peer takes more in others: 30.0 of the device" in told
 
 
-def test_where_rounds_differ_too_much_the_sentence_says_that_the_rest_is_open() -> None:
+def test_the_largest_parts_are_named_and_marked_where_rounds_leave_them_open() -> None:
     made = trials(rounds=2)
     for at, trial in enumerate(made):
         if trial.server == "nginx/kernel":
@@ -69,8 +70,7 @@ def test_where_rounds_differ_too_much_the_sentence_says_that_the_rest_is_open() 
             sampled(made[at], {("system", stack): count for stack, count in stacks.items()})
             sampled(made[at], {("user", "nginx;ngx_http_handler"): 900})
     (told,) = why_sentences(summarise(made, CONTEXT))
-    assert "10.0 are user space, nginx; " in told
-    assert "the rounds differ too much to tell the rest" in told
+    assert "45 are copying and checksums (unsure), 45 are TCP (unsure); " in told
 
 
 def test_what_is_in_no_category_explains_nothing() -> None:
@@ -127,7 +127,8 @@ def test_what_only_the_rounds_leave_open_is_shown_as_unsure() -> None:
             made.append(sampled(slow, KNOWN | {("NET_RX", FILTERED): 4}))
     found = summarise(made, CONTEXT)
     (told,) = why_sentences(found)
-    assert told.startswith("What the 150 us between nginx/kernel and astf-peer are made of is not")
+    assert told.startswith("Of the 150 us between nginx/kernel and astf-peer, ")
+    assert told.count("(unsure)") == told.count(" are ")
     rows = {row[0]: row for row in why_table(found).rows}
     assert rows["netfilter and connection tracking"][-1].startswith("unsure: ")
     assert len(why_table(found, most=1).rows) < len(rows)
@@ -239,3 +240,22 @@ def test_a_differential_graph_says_both_times_and_is_red_where_the_first_takes_m
     assert "a: 30 us against 0 us, +30.00 us" in made.svg
     colours = dict(re.findall(r"<title>(\w+): .*?fill=\"#(\w+)\"", made.svg))
     assert colours["a"][:2] > colours["a"][4:] and colours["b"][:2] < colours["b"][4:]
+
+
+def test_the_user_space_of_both_servers_is_one_row_and_the_kernel_beside_a_peer_another() -> None:
+    made = trials()
+    for trial in made:
+        if trial.server == "astf-peer":
+            of = {"cpu": "1", "process": "9", "thread": "9", "command": "napi/sc-server0-1"}
+            spent = 5e-6 * trial.offered_cps * 10
+            trial.samples += counter("task.time", spent, of | {"kind": "task"})
+    found = summarise(made, CONTEXT)
+    rows = {row[0]: row for row in why_table(found).rows}
+    assert not any(name.startswith("user space,") for name in rows)
+    assert all(cell not in ("0", "") for cell in rows["user space"][1:])
+    assert rows["the kernel beside the peer"][1] == "0"
+    (told,) = why_sentences(found)
+    between = found.factors[0]
+    assert between.baseline_cost.median and between.against_cost.median
+    apart = between.baseline_cost.median - between.against_cost.median
+    assert f"Of the {words.number(apart)} us between" in told, "the pair of the factor"

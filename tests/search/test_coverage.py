@@ -4,6 +4,7 @@ The searches are of a simulated server, whose trials scatter, on a machine with 
 neighbours. Each test prints what it found (pytest -rP); docs/method.md has these figures.
 """
 
+import numpy
 import pytest
 
 from stackcost.analysis.ceiling.controller import search
@@ -15,6 +16,23 @@ from tests.search.simulated import Simulated
 SEARCHES = 100
 # Two standard errors of what so many searches show of the stated share.
 AT_LEAST = COVERAGE - 2 * (COVERAGE * (1 - COVERAGE) / SEARCHES) ** 0.5
+
+
+def test_of_sessions_that_differ_the_interval_has_the_mean_as_often_as_the_sentence_says() -> None:
+    settings, random = settings_for("connections", False), numpy.random.default_rng(3)
+    inside = tries = 0
+    for seed in range(SEARCHES):
+        session = float(numpy.exp(random.normal(0, 0.04)))
+        server = Simulated(
+            7_400 * session, 0.02, drift=0.01, neighbours=2, repeats=settings.repeats, seed=seed
+        )
+        for goal, found in search(settings, server.measure).bounds.items():
+            if found.interval:
+                mean = server.truth(goal.loss_ratio) / session
+                inside += found.interval.low <= mean <= found.interval.high
+                tries += 1
+    print(f"sessions differ by 4 %: the mean is in the interval {inside} of {tries} times")
+    assert 0.3 <= inside / tries <= 0.65
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.02, 0.04])

@@ -253,11 +253,11 @@ def engine_busy_share(seen: Readings, engine: str, phase: str = "sustain") -> fl
     return busy / whole if busy is not None and whole else None
 
 
-def steal_share(seen: Readings, phase: str = "sustain") -> float | None:
-    """Share (0 to 1) of all cores' time that the hypervisor gave to others."""
-    by_kind = seen.by_label("cpu.time", phase, "kind")
-    whole = sum(by_kind.values())
-    return by_kind.get("steal", 0.0) / whole if whole else None
+def steal_shares(seen: Readings, phase: str = "sustain") -> dict[str, float]:
+    """Of each core the share (0 to 1) of its time that the hypervisor gave to others."""
+    whole = seen.by_label("cpu.time", phase, "cpu")
+    stolen = seen.by_label("cpu.time", phase, "cpu", kind="steal")
+    return {cpu: stolen.get(cpu, 0.0) / time for cpu, time in whole.items() if time}
 
 
 def sum_of(parts: Collection[float | None]) -> float | None:

@@ -93,9 +93,10 @@ def _clients_not_running(seen: Readings) -> list[str]:
 def _disturbed_cores(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     """What falsifies CPU time. An emulated host has none: its cores are programs among others."""
     trial, found = seen.trial, list[str]()
-    steal = core_time.steal_share(seen, trial.traffic.main_phase)
-    if steal is not None and steal > thresholds.STEAL_LIMIT:
-        found.append(f"{steal:.1%} of CPU time stolen by the hypervisor")
+    steal = core_time.steal_shares(seen, trial.traffic.main_phase)
+    for cpu, share in sorted(steal.items()):
+        if share > thresholds.STEAL_LIMIT:
+            found.append(f"{share:.1%} of core {cpu}'s time stolen by the hypervisor")
     if trial.traffic.holds:
         return found
     foreign = core_time.foreign_share(seen, server_cpus)

@@ -196,10 +196,11 @@ def _line(name: str, points: list[tuple[int, float]]) -> RuleLine | None:
     )
 
 
-def dearest(hops: Hops) -> list[Hop]:
-    """The known ones, the dearest first."""
-    known = [hop for hop in hops.hops if hop.whole.median is not None]
-    return sorted(known, key=lambda hop: -(hop.whole.median or 0.0))
+def known_hops(hops: Hops) -> list[Hop]:
+    """Those whose cost is known, in the order of the run: paths are not compared with each other,
+    so none is the dearest.
+    """
+    return [hop for hop in hops.hops if hop.whole.median is not None]
 
 
 def memory_parts(summary: Summary) -> list[PartsOfMemory]:

@@ -75,7 +75,7 @@ SUSPENDED_LIMIT_S = 0.1
 OVERRUN_LIMIT_S = 0.1
 # Of the window that figures are of: how exactly the clocks of two hosts have to be compared.
 CLOCK_LIMIT = 0.01
-# Of all cores' time.
+# Of one core's time: it is inside the cost of what ran there.
 STEAL_LIMIT = 0.01
 # Of the rate in the sustain window, by seconds. The rate of a closed loop varies with the machine.
 VARIATION_LIMIT = 0.05

@@ -6,8 +6,8 @@ from stackcost.analysis.paths import (
     Hop,
     RuleLine,
     added,
-    dearest,
     hops_of,
+    known_hops,
     memory_parts,
     rule_lines,
 )
@@ -24,10 +24,10 @@ def is_path(summary: Summary) -> bool:
 
 
 def paths_answer(summary: Summary) -> str:
-    """What the dearest and the cheapest path add, and what a rule costs."""
+    """What each path with a verdict adds, and what a rule costs."""
     rules = " ".join(_rule(line) for line in rule_lines(summary))
     hops = hops_of(summary)
-    ordered = dearest(hops) if hops else []
+    ordered = known_hops(hops) if hops else []
     if hops is None or not ordered:
         none = "No path was measured beside the bare server in these runs."
         if summary.backend_on == "load":
@@ -36,20 +36,23 @@ def paths_answer(summary: Summary) -> str:
                 "known whole, so what a path adds to it is not known (dut.server_on: device)."
             )
         return f"**{rules or none}**"
-    most, least = ordered[0], ordered[-1]
+    shown = [hop for hop in ordered if hop.compared.differs]
+    at = f"at {number(hops.offered_cps)} connections/s"
+    if not shown:
+        why = ordered[0].compared.reason or "no difference from the bare server was shown"
+        text = f"**What a path adds is not sure** ({at}): {why}."
+        return f"{text} {rules}".strip()
+    told = [f"{hop.system} adds {number(hop.added_whole.median)} us" for hop in shown]
     text = (
-        f"**{most.system} adds {number(most.added_whole.median)} us of CPU to a connection that "
-        f"takes {number(hops.bare.median)} us on the bare server"
+        f"**A connection takes {number(hops.bare.median)} us of CPU on the bare server; "
+        f"{'; '.join(told)}** ({at}, of {len(ordered)} paths those with a verdict; two paths are "
+        "not compared with each other)."
     )
-    if most is not least:
-        text += f"; {least.system} adds {number(least.added_whole.median)} us"
-    text += f"** (at {number(hops.offered_cps)} connections/s, of {len(ordered)} paths the dearest "
-    text += "and the cheapest)."
     return f"{text} {rules}".strip()
 
 
 def paths_table(summary: Summary) -> TextTable:
-    """Each path with its parts, the dearest first."""
+    """Each path with its parts."""
     hops = hops_of(summary)
     if hops is None:
         return TextTable("", (), [])
@@ -59,7 +62,7 @@ def paths_table(summary: Summary) -> TextTable:
         "connection: median (min-max of the rounds). Server: the time of its own processes and of "
         "the threads that poll its interface, a part of path and server",
         ("system", "path and server", "path adds", "server", "more than bare", "adds by kind"),
-        [first, *(_row(hop) for hop in dearest(hops))],
+        [first, *(_row(hop) for hop in known_hops(hops))],
     )
 
 

@@ -1,19 +1,22 @@
 """What the cost is made of: the sentence under a factor, and the categories of each system."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from math import hypot, sqrt
 from statistics import NormalDist, stdev
 from typing import NamedTuple
 
 from stackcost.analysis.spread import Spread, combined
 from stackcost.analysis.summary import Factor, Level, Summary
-from stackcost.analysis.why.table import UNMATCHED
+from stackcost.analysis.why.table import UNMATCHED, USER
+from stackcost.report.peer_parts import whole_cost
 from stackcost.report.text_table import TextTable
 from stackcost.report.words import number, pair, with_range
 
 SHOWN = 10  # categories of each system and of each difference
 NAMED = 4  # categories in a sentence
-SURE = 0.975  # of a one-sided interval: a difference that a 95 % one leaves open is not ranked
+BESIDE = "the kernel beside the peer"
+SURE = 0.975  # of a one-sided interval: a difference that a 95 % one leaves open is unsure
 
 
 class Difference(NamedTuple):
@@ -47,6 +50,13 @@ class Difference(NamedTuple):
         return abs(self.more.median or 0.0) > hypot(by_samples, by_rounds)
 
 
+class Categories(NamedTuple):
+    """Of one system: the time of each category, us, and the square of what samples leave open."""
+
+    spent: dict[str, Spread]
+    squares: dict[str, float]
+
+
 def why_sentences(summary: Summary) -> list[str]:
     """For each CPU factor what the difference is made of, or why that is not known."""
     return [
@@ -70,16 +80,17 @@ def why_table(summary: Summary, most: int = SHOWN) -> TextTable:
         for level in server.levels
         if (level.test or level is server.quoted) and _known(level)
     }
+    columns = dict(zip(quoted, _categories(list(quoted.values())), strict=True))
     pairs = [
-        (found, differences(quoted[found.baseline], quoted[found.against]))
+        (found, _between(columns[found.baseline], columns[found.against]))
         for found in summary.factors
         if found.name == "cpu" and found.baseline in quoted and found.against in quoted
     ]
     largest: dict[str, float] = defaultdict(float)
-    for level in quoted.values():
-        for name, spread in level.kinds("why").items():
+    for column in columns.values():
+        for name, spread in column.spent.items():
             largest[name] = max(largest[name], spread.median or 0.0)
-    shown = {name for level in quoted.values() for name in _largest(level.kinds("why"), most)}
+    shown = {name for column in columns.values() for name in _largest(column.spent, most)}
     for _, found in pairs:
         shown |= {each.category for each in [each for each in found if each.is_known][:most]}
     return TextTable(
@@ -92,7 +103,7 @@ def why_table(summary: Summary, most: int = SHOWN) -> TextTable:
         [
             (
                 name,
-                *(_cell(level, name) for level in quoted.values()),
+                *(_cell(column, name) for column in columns.values()),
                 *(_more(found, name) for _, found in pairs),
             )
             for name in sorted(largest, key=lambda each: -largest[each])
@@ -103,16 +114,45 @@ def why_table(summary: Summary, most: int = SHOWN) -> TextTable:
 
 def differences(above: Level, below: Level) -> list[Difference]:
     """Of all categories, the largest first."""
-    sides = above.kinds("why"), below.kinds("why")
+    return _between(*_categories([above, below]))
+
+
+def _categories(levels: Sequence[Level]) -> list[Categories]:
+    """Of each level. Files of user space that not all levels have are one category: each server
+    has a program of its own. A polling peer has the kernel's work beside it as one more.
+    """
+    names = [set(level.kinds("why")) for level in levels]
+    own = {
+        name
+        for name in set().union(*names)
+        if name.startswith(f"{USER},") and not all(name in each for each in names)
+    }
     found = []
-    for name in dict.fromkeys([*sides[0], *sides[1]]):
+    for level in levels:
+        spent, errors = dict(level.kinds("why")), dict(level.kinds("why_error"))
+        squares = {
+            name: (error.median or 0.0) ** 2 / max(len(error.values), 1)
+            for name, error in errors.items()
+        }
+        if mine := sorted(own & spent.keys()):
+            spent[USER] = combined([(1.0, spent.pop(name)) for name in mine])
+            squares[USER] = sum(squares.pop(name, 0.0) for name in mine)
+        beside = level.kinds("peer_kernel_cpu").values()
+        if known := [(1.0, each) for each in beside if each.median is not None]:
+            spent[BESIDE] = combined(known)
+        found.append(Categories(spent, squares))
+    return found
+
+
+def _between(above: Categories, below: Categories) -> list[Difference]:
+    found = []
+    for name in dict.fromkeys([*above.spent, *below.spent]):
         parts = [
-            (sign, side.get(name) or _none(side))
-            for sign, side in zip((1.0, -1.0), sides, strict=True)
+            (sign, side.spent.get(name) or _none(side.spent))
+            for sign, side in ((1.0, above), (-1.0, below))
         ]
-        errors = [level.kinds("why_error").get(name) for level in (above, below)]
-        squares = [(e.median or 0.0) ** 2 / max(len(e.values), 1) for e in errors if e]
-        found.append(Difference(name, combined(parts), sqrt(sum(squares))))
+        square = sum(side.squares.get(name, 0.0) for side in (above, below))
+        found.append(Difference(name, combined(parts), sqrt(square)))
     return sorted(found, key=lambda each: -abs(each.more.median or 0.0))
 
 
@@ -137,31 +177,37 @@ def _sentence(summary: Summary, found: Factor) -> str:
     every = [
         each
         for each in differences(above, below)
-        if each.is_known and each.category != UNMATCHED  # which explains nothing
+        if each.is_seen and each.category != UNMATCHED  # which explains nothing
     ]
     more = [each for each in every if (each.more.median or 0.0) > 0]
     less = [each for each in every if (each.more.median or 0.0) < 0]
-    between = combined([(1.0, above["server_cpu_total"]), (-1.0, below["server_cpu_total"])])
+    between = combined([(1.0, whole_cost(above)), (-1.0, whole_cost(below))])
     if between.median is None:
         return ""
     if not every:
         return (
             f"What the {number(abs(between.median))} us between {found.baseline} and "
-            f"{found.against} are made of is not sure: the rounds differ too much, or are too few."
+            f"{found.against} are made of is not sure: there are too few samples."
         )
     first, second = (found.baseline, found.against)
     if between.median < 0:
         more, less, first, second = less, more, second, first
-    told = [f"{number(abs(each.more.median or 0.0))} are {each.category}" for each in more[:NAMED]]
+    told = [f"{_size(each)} are {each.category}{_unsure(each)}" for each in more[:NAMED]]
     text = f"Of the {number(abs(between.median))} us between {first} and {second}, "
     text += ", ".join(told) if told else "no category is a known part"
     if less:
-        own = [f"{number(abs(each.more.median or 0.0))} of {each.category}" for each in less[:2]]
+        own = [f"{_size(each)} of {each.category}{_unsure(each)}" for each in less[:2]]
         text += f"; {second} takes more in others: {', '.join(own)}"
-    known = sum(abs(each.more.median or 0.0) for each in more)
-    if known < abs(between.median) / 2:
-        text += "; the rounds differ too much to tell the rest"
     return f"{text}."
+
+
+def _size(each: Difference) -> str:
+    return number(abs(each.more.median or 0.0))
+
+
+def _unsure(each: Difference) -> str:
+    """A mark where the rounds, of which two are few, leave open whether there is a difference."""
+    return "" if each.is_known else " (unsure)"
 
 
 def _known(level: Level) -> bool:
@@ -180,8 +226,8 @@ def _none(side: dict[str, Spread]) -> Spread:
     return Spread(unit="us", values=[0.0] * len(rounds), median=0.0, rounds=rounds)
 
 
-def _cell(level: Level, name: str) -> str:
-    spread = level.kinds("why").get(name)
+def _cell(column: Categories, name: str) -> str:
+    spread = column.spent.get(name)
     return with_range(spread) if spread else "0"
 
 

@@ -25,7 +25,7 @@ LOST = {
 INTERVAL = (
     "{} end of the ceiling's 90 % interval: the true rate is in it in at least nine of ten "
     "searches, as simulated ones show, with trials that scatter by 1 to 4 %, a slow drift, and two "
-    "neighbours"
+    "neighbours; the mean of sessions that differ by 4 % is in it in 4 to 6 of ten"
 )
 
 

@@ -8,6 +8,7 @@ from matplotlib.ticker import MaxNLocator
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Level, ServerResult
 from stackcost.contracts.system_names import workers_of
+from stackcost.report.peer_parts import whole_cost
 from stackcost.report.plots.drawing import (
     BESIDE,
     KIND_COLOURS,
@@ -20,7 +21,6 @@ from stackcost.report.plots.drawing import (
     styles,
     whiskers,
 )
-from stackcost.report.peer_parts import whole_cost
 from stackcost.report.words import INTERVAL
 
 PER_CONNECTION = "us of CPU per connection"
