@@ -43,6 +43,7 @@ int main(int argc, char** argv) {
   std::string pcap_folder;
   bool no_huge = false;
   bool no_segmentation_offload = false;
+  bool sleep = false;
 
   CLI::App app("ASTF traffic server for TRex's clients");
   app.set_version_flag("--version", std::string("astf-engine ") + ENGINE_VERSION);
@@ -59,6 +60,9 @@ int main(int argc, char** argv) {
   app.add_flag("--no-huge", no_huge, "use ordinary memory pages");
   app.add_flag("--tso-disable", no_segmentation_offload,
                "cut segments here, on every kind of port: no frame is longer than the MSS allows");
+  app.add_flag("--sleep", sleep,
+               "an idle data core sleeps until a frame arrives at its packet sockets or a flow is "
+               "due, instead of polling: for a machine whose clock is its work");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // help, version
@@ -82,6 +86,7 @@ int main(int argc, char** argv) {
     config.pcap_folder = pcap_folder;
     config.huge_pages = config.huge_pages && !no_huge;
     config.cut_by_device = !no_segmentation_offload;
+    config.sleeps = sleep;
     serve(config);
   } catch (const std::exception& error) {
     fmt::print(stderr, "astf-engine: {}\n", error.what());

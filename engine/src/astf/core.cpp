@@ -108,6 +108,13 @@ size_t DataCore::advance(Nanoseconds now, bool may_open) {
   return work + world.port_services.advance(now);
 }
 
+Nanoseconds DataCore::next_start() const {
+  Nanoseconds next = INT64_MAX;
+  for (const auto& run : world_->runs)
+    if (run->phase == RunPhase::opening) next = std::min(next, run->schedule().next());
+  return next;
+}
+
 bool DataCore::begin_handshake_step(Nanoseconds now) {
   world_->context.set_time(now);
   return world_->driver.begin_handshake_step();

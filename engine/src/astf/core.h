@@ -72,6 +72,8 @@ class DataCore {
   /// Runs timers and, if it `may_open`, opens flows that are due; otherwise they stay due. Returns
   /// how many events were handled, 0 when idle.
   size_t advance(Nanoseconds now, bool may_open = true);
+  /// When the next flow of a schedule is due; INT64_MAX: never.
+  Nanoseconds next_start() const;
   /// Takes one step of one TLS handshake that is due, some 100 us of work. False: none is. Called
   /// once in a pass, when what is queued for the ports has left; followed by `end_handshake_step`.
   bool begin_handshake_step(Nanoseconds now);

@@ -41,6 +41,7 @@ struct EngineConfig {
   std::string pcap_folder;           ///< where clients may have captures written; empty: nowhere
   bool huge_pages = true;            ///< false: --no-huge
   bool cut_by_device = true;         ///< false: --tso-disable; frames hold one segment each
+  bool sleeps = false;               ///< --sleep: an idle data core waits for a frame or a start
   uint32_t memory_mb = 0;            ///< limit_memory; 0: chosen
   uint32_t max_flows = 1u << 22;     ///< memory.dp_flows: open flows of all data cores together
   std::string prefix;                ///< DPDK file prefix

@@ -18,11 +18,12 @@ class DataThread {
   /// Work for the data thread, done between two bursts.
   using Job = std::function<void(DataCore& core, Nanoseconds now)>;
 
-  /// Starts the thread on Linux CPU `cpu`. `with_dpdk`: it uses DPDK devices. `rings`: those
-  /// between the cores of its ports; nullptr: it is their only one. Throws ConfigError when the CPU
-  /// cannot be had.
+  /// Starts the thread on Linux CPU `cpu`. `with_dpdk`: it uses DPDK devices. `sleeps`: as
+  /// EngineConfig::sleeps. `rings`: those between the cores of its ports; nullptr: it is their only
+  /// one. Throws ConfigError when the CPU cannot be had.
   DataThread(const Clock& clock, const CoreConfig& config, uint32_t cpu, bool with_dpdk,
-             std::array<PortQueue*, kSides> queues, std::shared_ptr<ExchangeRings> rings = nullptr);
+             bool sleeps, std::array<PortQueue*, kSides> queues,
+             std::shared_ptr<ExchangeRings> rings = nullptr);
   ~DataThread();
 
   uint32_t cpu() const { return cpu_; }
@@ -73,11 +74,13 @@ class DataThread {
   bool take_given(Nanoseconds now);
   void answer(Request& request, Nanoseconds now);
   bool rest(uint64_t now);
+  void sleep_until_due(uint64_t now);
 
   const Clock& clock_;
   std::array<PortChain, kSides> chains_;
   const uint32_t cpu_;
   const bool with_dpdk_;
+  const bool sleeps_;
   DataCore core_;
   std::unique_ptr<FrameExchange> exchange_;
   uint64_t busy_ = 0;

@@ -170,8 +170,8 @@ void Machine::start_threads() {
       queues[index_of(side)] = &ports_[port]->queue(static_cast<uint32_t>(thread / pairs()));
       queues[index_of(side)]->set_filter(configured(port).mac, false);
     }
-    threads_.push_back(std::make_unique<DataThread>(clock_, core, cpus[thread], with_dpdk_, queues,
-                                                    rings[thread % pairs()]));
+    threads_.push_back(std::make_unique<DataThread>(
+        clock_, core, cpus[thread], with_dpdk_, config_.sleeps, queues, rings[thread % pairs()]));
   }
   for (uint32_t port = 0; port < ports_.size(); ++port) {
     PortInfo& info = infos_.emplace_back(ports_[port]->info());

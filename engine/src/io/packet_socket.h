@@ -68,6 +68,7 @@ class PacketSocketQueue final : public PortQueue {
 
   std::span<const Frame> receive() override;
   void release() override;
+  int descriptor() const override { return socket_.number; }
 
  private:
   /// A frame on its way out: what is to be done to it, its head, its payload.

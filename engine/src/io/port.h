@@ -49,6 +49,8 @@ class PortQueue : private TransmitDevice {
   /// Gives back the frames of the last `receive`.
   virtual void release() = 0;
   TransmitQueue& transmit() { return transmit_; }
+  /// Readable when a frame has arrived (poll(2)); -1: a device that has to be polled.
+  virtual int descriptor() const { return -1; }
   /// Sends what waits for room in the device. Returns how many frames still wait.
   virtual size_t send_waiting() { return 0; }
 
