@@ -130,6 +130,12 @@ class NginxKernel(Server):
             self.stop()
             raise
 
+    @override
+    def as_program(self, body_bytes: int) -> list[str]:
+        self._body_bytes = body_bytes
+        self._write_files()
+        return self._command()
+
     def _start(self) -> None:
         self.stop()
         self._own_requests = 0

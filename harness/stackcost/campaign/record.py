@@ -38,6 +38,7 @@ def new_campaign(
     console: Console,
     hint: str = SEE,
     here: bool = True,
+    needs_root: bool = True,
     **about: Any,
 ) -> Iterator[Campaign]:
     """Begin a new run in `results`, and record how the run ends.
@@ -48,9 +49,11 @@ def new_campaign(
     After Ctrl-C, SIGTERM or SIGHUP the body ends, the manifest says "interrupted", and no exception
     is raised, unless one more comes while this is written. `hint`: the command for the trials of a
     failed run. If a run fails before its first trial, its folder is deleted. `about`: further
-    fields of the manifest. StackcostError without root, and if another run is active.
+    fields of the manifest. StackcostError without root where `needs_root`, and if another run is
+    active.
     """
-    check_root()
+    if needs_root:
+        check_root()
     RunFolder.check_place(results)
     tell_waiting(LOCK_IN_USE)
     locked = RunLock() if here else nullcontext()
@@ -76,9 +79,11 @@ def resumed_campaign(
     New trials get higher numbers. StackcostError if the run is complete, or if it would no longer
     be the same run: see harness/stackcost/campaign/identity.py.
     """
-    check_root()
     machine = describe_machine()
-    here = check_resumable(folder.manifest(), machine).uses_this_machine
+    experiment = check_resumable(folder.manifest(), machine)
+    if not experiment.counted:
+        check_root()
+    here = experiment.uses_this_machine
     tell_waiting(LOCK_IN_USE)
     locked = RunLock() if here else locked_file(folder.path / "lock", f"{folder.name} is resumed")
     with locked, ending_signals_raise(), shown(console) as progress:

@@ -24,6 +24,12 @@ def run(
     share_cores: Annotated[
         bool, typer.Option("--share-cores", help="HTTP clients and server share all cores")
     ] = False,
+    counted: Annotated[
+        bool,
+        typer.Option(
+            "--counted", help="count instructions in an emulated guest; no root, no times"
+        ),
+    ] = False,
     results: Annotated[
         Path, typer.Option(metavar="FOLDER", help="the run gets a new folder in this folder")
     ] = DEFAULT_RESULTS,
@@ -52,6 +58,10 @@ def run(
         elif experiment:
             file = experiment_file(experiment)
             plan = read_experiment(file, quick, share_cores)
-            source = PlanFile(path=str(file.resolve()), quick=quick, share_cores=share_cores)
+            source: PlanFile | None = PlanFile(
+                path=str(file.resolve()), quick=quick, share_cores=share_cores
+            )
+            if counted:  # the plan is then not that of the file
+                plan, source = plan.as_counted(), None
             folder = run_experiment(plan, file.stem, results, sys.argv, console, source)
     conclude(folder, console)

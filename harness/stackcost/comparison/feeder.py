@@ -18,8 +18,9 @@ from stackcost.comparison.plan import (
     plan,
 )
 from stackcost.contracts.trial import Trial
+from stackcost.counting.session import open_counting_session, why_not_counted
 from stackcost.experiment.collectors import figures_of
-from stackcost.experiment.matrix import variants
+from stackcost.experiment.matrix import Variant, variants
 from stackcost.experiment.schema import Experiment
 from stackcost.loads.kind import LoadKind
 from stackcost.search.slowest import expected_seconds, lowest_ceilings
@@ -48,7 +49,7 @@ def run_experiment(
     StackcostError if a trial fails. For other ends see `new_campaign`.
     """
     systems = variants(experiment)
-    there = lacking_there(systems)
+    there = _lacking(experiment, systems)
     lacking = {each.name: each.lacking for each in systems if each.lacking} | there
     with new_campaign(
         results,
@@ -57,6 +58,7 @@ def run_experiment(
         console,
         GO_ON,
         experiment.uses_this_machine,
+        experiment.counted is None,
         experiment=experiment.model_dump(mode="json"),
         experiment_hash=experiment_hash(experiment),
         plan_file=plan_file,
@@ -82,7 +84,7 @@ def resume_experiment(run: RunFolder, command: list[str], console: Console) -> R
     """
     with resumed_campaign(run, command, console, GO_ON) as campaign:
         experiment = campaign.manifest.plan_as(Experiment)
-        there = lacking_there(variants(experiment))
+        there = _lacking(experiment, variants(experiment))
         seed = campaign.manifest.order_seed
         turns = plan(at_loads(experiment, campaign.manifest), campaign.stored, there, seed)
         again = _run_again(turns, campaign.stored)
@@ -111,7 +113,11 @@ def turns_of(
 
     `lacking`: names of systems that the server's host cannot measure.
     """
-    if experiment.load.offered_shares and not campaign.manifest.loads_found:
+    if (
+        experiment.load.offered_shares
+        and not experiment.counted
+        and not campaign.manifest.loads_found
+    ):
         planned = plan(at_loads(experiment, campaign.manifest), lacking=lacking)
         systems = [
             each for each in variants(experiment) if not each.lacking and each.name not in lacking
@@ -135,7 +141,11 @@ def turns_of(
             where=f"round {turn.round} of {experiment.rounds}, {turn.variant.name}",
             logs=f"{turn.round}-{turn.variant.name}",
             steps=partial(_steps, turn),
-            open=open_http_session if http else open_profile_session,
+            open=open_counting_session
+            if experiment.counted
+            else open_http_session
+            if http
+            else open_profile_session,
             setup_s=turn.setup_s,
         )
 
@@ -149,6 +159,14 @@ def _steps(turn: PlannedTurn, session: ServerSession) -> PlannedTrials[None]:
             prepared = planned.kind
         planned.trial.response_bytes = session.response_bytes
         yield from planned.kind.steps(session, planned.trial, planned.load)
+
+
+def _lacking(experiment: Experiment, systems: Sequence[Variant]) -> dict[str, str]:
+    """By name of each system that the bed cannot measure: why not."""
+    if not experiment.counted:
+        return lacking_there(systems)
+    found = {each.name: why_not_counted(server_class(each.server)) for each in systems}
+    return {name: why for name, why in found.items() if why}
 
 
 def _run_again(turns: Sequence[PlannedTurn], stored: Sequence[Trial]) -> list[int]:

@@ -199,6 +199,14 @@ class Server(ABC):
         """Serve this profile from now on; most servers answer any request and need nothing."""
         return
 
+    def as_program(self, body_bytes: int) -> list[str]:
+        """Write its files for a body of this length, and return the command of its program.
+
+        For who starts it in another place, such as a guest that counts, with `endpoint.folder` as
+        the current folder. Servers that are not one program on the kernel's stack have none.
+        """
+        raise NotImplementedError
+
     def own_collectors(self) -> list[Collector]:
         """Collectors for the server's own figures."""
         return []

@@ -38,6 +38,7 @@ from stackcost.tuning import tier_of
 Workers = Annotated[int, Field(ge=1, le=1024)]
 Rules = Annotated[int, Field(ge=0, le=100_000)]
 TcpSettings = Literal["today", "published"]
+COUNTED_ROUNDS = 2  # two boots: what differs between them is what is not exact
 EXTERNAL = "dut/external"
 OPEN_SHARE = 0.5  # of the ceiling that was found, at which held flows are opened
 PORTS = 62_975  # source ports of an address: the engine takes 1024 to 63999 without 4791
@@ -208,6 +209,27 @@ class Matrix(Section):
         }
 
 
+class Counted(Section):
+    """A run that counts instructions, at one rate for all: counts hardly depend on it."""
+
+    kernel: Literal["6.1", "6.12"] = Field(default="6.1", description="of Debian 12")
+    command_line: str = Field(default="", description="more words for the kernel's command line")
+    modules: list[str] = Field(default=[], description="more modules of the kernel")
+    script: str = Field(
+        default="", description="shell commands in the guest after the test bed has been made"
+    )
+    connections: int = Field(
+        default=500, ge=10, le=1_000_000, description="in each window that is counted"
+    )
+    offered_cps: float = Field(
+        default=500,
+        gt=0,
+        le=2000,
+        description="connections per second of the guest's clock, which has 1,000 instructions for "
+        "a microsecond",
+    )
+
+
 class Experiment(Section):
     """One comparison: every server gets the same load, in turn, `rounds` times.
 
@@ -272,6 +294,10 @@ class Experiment(Section):
     http: HttpLoad | None = Field(
         default=None, description="load by wrk, ab or h2load; replaces load and memory"
     )
+    counted: Counted | None = Field(
+        default=None,
+        description="count instructions in an emulated guest instead of measuring time",
+    )
     core_hour_price: float | None = Field(
         default=None,
         gt=0,
@@ -294,7 +320,17 @@ class Experiment(Section):
     @property
     def uses_this_machine(self) -> bool:
         """Whether a part of its test bed is on the machine that runs stackcost."""
-        return self.bed is None or None in self.bed.hosts
+        return self.counted is None and (self.bed is None or None in self.bed.hosts)
+
+    def as_counted(self) -> "Experiment":
+        """The same, counted; what is there already stays."""
+        return self.model_copy(
+            update={
+                "counted": self.counted or Counted(),
+                "rounds": min(self.rounds, COUNTED_ROUNDS),
+                "memory": NO_MEMORY,
+            }
+        )
 
     @property
     def server_host(self) -> str | None:

@@ -17,11 +17,13 @@ import pytest
 from stackcost.gate.pytest_summary import ERROR, IS_GATE, PROPERTY, UNDECIDED, PytestSummary
 
 if TYPE_CHECKING:
+    from stackcost.gate.counted import CountedGate
     from stackcost.gate.figure import Figure
     from stackcost.gate.gate import Gate, GateResult, MeasuringMachine
 
 FOLDER = "stackcost-gate"  # below pytest's root folder; holds baselines and history, to commit
 FIXTURE = "cps_ceiling"
+FIXTURES = (FIXTURE, "cost_ceiling")
 MARKER = "stackcost"
 Made = TypeVar("Made")
 Record = Callable[[str, object], None]
@@ -47,7 +49,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker, so that --strict-markers knows it."""
     config.addinivalue_line(
-        "markers", f"{MARKER}: the test measures on the test bed (it uses {FIXTURE})"
+        "markers", f"{MARKER}: the test measures (it uses {' or '.join(FIXTURES)})"
     )
     if not hasattr(config, "workerinput"):  # the reports of xdist's workers come here
         config.pluginmanager.register(
@@ -59,10 +61,14 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the tests that measure; with `pytest-xdist --dist loadgroup` one worker runs them."""
     for item in items:
-        if FIXTURE in getattr(item, "fixturenames", ()):
+        if _measures(item):
             item.add_marker(MARKER)
             if config.pluginmanager.hasplugin("xdist"):
                 item.add_marker(pytest.mark.xdist_group(MARKER))
+
+
+def _measures(item: pytest.Item) -> bool:
+    return any(each in getattr(item, "fixturenames", ()) for each in FIXTURES)
 
 
 def _or_fail(do: "Callable[[], Made]", record: Record) -> "Made":
@@ -201,11 +207,70 @@ def cps_ceiling(
     return rate_of
 
 
+class CostAssertion:
+    """The assertions that a test can make about a system's instructions per connection."""
+
+    def __init__(self, gate: "CountedGate", update: bool, strict: bool, record: Record):
+        self._gate = gate
+        self._update = update
+        self._strict = strict
+        self._record = record
+
+    def not_above_baseline(self, tolerance: float = 0.01) -> None:
+        """Fail if a connection costs more instructions than the baseline by more than `tolerance`.
+
+        The test is skipped if there is no baseline; with --stackcost-strict it fails.
+        """
+        if not 0 <= tolerance < 1:
+            raise ValueError(
+                f"tolerance must be a share of the baseline, such as 0.01; it is {tolerance}"
+            )
+        measure = (
+            self._gate.write_baseline
+            if self._update
+            else lambda: self._gate.not_above_baseline(tolerance)
+        )
+        result = _or_fail(measure, self._record)
+        self._record(PROPERTY, result.sentence)
+        self._record(f"{PROPERTY}_outcome", result.outcome)
+        self._record(f"{PROPERTY}_figure", "instructions")
+        if result.outcome == "above":
+            pytest.fail(result.text, pytrace=False)
+        if result.outcome in UNDECIDED:
+            if self._strict:
+                pytest.fail(result.sentence, pytrace=False)
+            pytest.skip(result.sentence)
+
+
+@pytest.fixture
+def cost_ceiling(request: pytest.FixtureRequest) -> Callable[..., CostAssertion]:
+    """`cost_ceiling(file, system="")`: a system's instructions per connection, counted.
+
+    `file`, `system`: as of `cps_ceiling`. Needs QEMU, and neither root nor a quiet machine.
+    """
+    from stackcost.gate.counted import CountedGate
+
+    config, root = request.config, request.config.rootpath
+
+    def record(name: str, value: object) -> None:
+        request.node.user_properties.append((name, value))
+
+    def cost_of(file: str | Path, system: str = "") -> CostAssertion:
+        def make() -> "CountedGate":
+            return CountedGate(root / file, system, root / FOLDER, root / "results", sys.argv)
+
+        update = bool(config.getoption("--stackcost-update-baseline"))
+        strict = bool(config.getoption("--stackcost-strict"))
+        return CostAssertion(_or_fail(make, record), update, strict, record)
+
+    return cost_of
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Mark the reports of gates; workers of xdist hand on reports, and not items."""
     report = yield
-    setattr(report, IS_GATE, FIXTURE in getattr(item, "fixturenames", ()))
+    setattr(report, IS_GATE, _measures(item))
     return report

@@ -9,10 +9,11 @@ IS_GATE = "stackcost_gate"  # attribute of a report: its test uses the fixture
 ERROR = "error"
 NOT_RUN = "not run"  # the test ended before it measured, for example by a marker
 UNDECIDED = ("cannot tell", "no baseline")
-DONE = ("holds", "below", "baseline written")
+DONE = ("holds", "below", "above", "baseline written")
 OUTCOMES = {  # in the last line
     "holds": "held",
     "below": "fell",
+    "above": "rose",
     "cannot tell": "could not tell",
     "no baseline": "had no baseline",
     "baseline written": "wrote a baseline",

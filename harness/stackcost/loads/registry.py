@@ -4,6 +4,7 @@ from typing import Any
 
 from stackcost.experiment.schema import Experiment
 from stackcost.loads.constant import Constant
+from stackcost.loads.counted import CountedConnections
 from stackcost.loads.held import Holds
 from stackcost.loads.http import Http
 from stackcost.loads.kind import LoadKind
@@ -18,6 +19,8 @@ def kinds_of(experiment: Experiment) -> list[LoadKind[Any, Any]]:
 
     StackcostError if the file of that has none.
     """
+    if experiment.counted:
+        return [CountedConnections(experiment)]
     own = experiment.load.offered_by
     return [
         own_kind(own)(experiment) if own and kind is Constant else kind(experiment)

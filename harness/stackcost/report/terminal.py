@@ -6,6 +6,7 @@ from rich.console import Console
 
 from stackcost.analysis.summary import Summary
 from stackcost.report import disk_cache, past_ceiling
+from stackcost.report.counted import counted_tables
 from stackcost.report.flags import flag_lines, mostly_disturbed
 from stackcost.report.http import (
     clients_table,
@@ -43,6 +44,7 @@ from stackcost.report.why import why_sentences, why_table
 # On one screen: categories with the most time, and functions with the most slab memory.
 SHOWN_CATEGORIES = 5
 SHOWN_OWNERS = 3
+SHOWN_COUNTS = 12  # categories, and functions, of a counted run
 SHOWN_TRIALS = 6  # of each kind; the report lists all
 
 
@@ -55,7 +57,10 @@ def print_screen(summary: Summary, console: Console) -> None:
         console.print(busy, style="yellow", highlight=False, markup=False)
     if found := loads_found(summary):
         _print_line(found, console)
-    if tests := series(summary):
+    if counted := counted_tables(summary, SHOWN_COUNTS):
+        for table in counted:
+            _print_table(table, console)
+    elif tests := series(summary):
         _print_differences(summary, console)
         for table in (tests_table(tests, summary), tls_table(tls_pairs(summary))):
             _print_table(table, console)

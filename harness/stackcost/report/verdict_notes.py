@@ -21,7 +21,8 @@ def verdict_notes(summary: Summary) -> list[str]:
         return [
             f"No verdict is possible: {count(rounds, 'round')}, {needed} can show a difference. "
             f"Set rounds: {needed} (now {rounds}), which takes about {1 + more / rounds:.1f} times "
-            "as long."
+            "as long. Or count instructions, which need no rounds: stackcost run EXPERIMENT "
+            "--counted"
         ]
     if len(pairs) > 1 and any(each.comparison and each.comparison.differs for each in found):
         return [

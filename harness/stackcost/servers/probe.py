@@ -70,6 +70,15 @@ def ask_each(
         ) from error
 
 
+def response_to(connection: socket.socket, request: bytes) -> Response:
+    """Send a request on a connection that is there, and read its response."""
+    connection.settimeout(scaled_timeout(TIMEOUT_S))
+    try:
+        return _Client(connection).ask(request)
+    except (OSError, ValueError, h11.ProtocolError) as error:
+        raise StackcostError(f"no HTTP answer: {error}") from error
+
+
 def _over_tls(connection: socket.socket) -> AbstractContextManager[socket.socket]:
     """The connection after a handshake with a server whose certificate is signed by itself."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

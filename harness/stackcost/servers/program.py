@@ -58,6 +58,12 @@ class HttpProgram(Server):
         """
         return None
 
+    def as_program(self, body_bytes: int) -> list[str]:
+        """As `begin` does it."""
+        self.body_bytes = body_bytes
+        self.write_files()
+        return self.command()
+
     @property
     def workers(self) -> int:
         """The experiment's number of workers, or one for each core."""

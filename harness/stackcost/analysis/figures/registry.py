@@ -8,6 +8,7 @@ from stackcost.analysis.events.mix import MixSteps, Step
 from stackcost.analysis.figures import (
     ceilings,
     collected,
+    counted,
     cpu,
     device,
     events,
@@ -33,6 +34,7 @@ from stackcost.contracts.load import CeilingKind
 OF_LOADS: tuple[Figure[LoadTrials], ...] = (
     rates.FAILED,
     rates.COMPLETED,
+    *counted.ALL,
     cpu.SERVER_CPU,
     cpu.SERVER_CPU_TOTAL,
     cpu.BACKEND_CPU,

@@ -1,0 +1,150 @@
+"""Figures of counted runs: instructions per connection, which no clock and no neighbour changes.
+
+Their names differ from those of timed figures, and neither is computed from the other.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable
+
+from stackcost.analysis.figures.figure import Figure, Values
+from stackcost.analysis.figures.groups import LoadTrials
+from stackcost.analysis.readings import Readings
+from stackcost.analysis.why.table import UNMATCHED, table
+
+METRIC, BYTES = "count.instructions", "count.string_bytes"
+USER = "user mode"
+LEAST = 0.002  # share of a function that is told by itself
+SOURCE = (
+    "executions of translated blocks in an emulated guest (QEMU's TCG, a plugin), by the task that "
+    "the guest's kernel had switched to"
+)
+
+
+def is_counted(loads: LoadTrials) -> bool:
+    """Whether any trial has counts."""
+    return any(seen.series(METRIC) for seen in loads.trials)
+
+
+def _each(seen: Readings, label: str, metric: str = METRIC, **wanted: str) -> dict[str, float]:
+    completed = seen.trial.traffic.completed
+    if not completed:
+        return {}
+    found = seen.by_label(metric, "sustain", label, **wanted)
+    return {name: value / completed for name, value in found.items()}
+
+
+def by_category(seen: Readings) -> dict[str, float]:
+    """Instructions of the server's side per completed connection, by what its functions do."""
+    found: dict[str, float] = defaultdict(float)
+    for function, count in _each(seen, "function", side="server", mode="kernel").items():
+        found[table().category(function) or UNMATCHED] += count
+    user = sum(_each(seen, "function", side="server", mode="user").values())
+    return dict(found) | {USER: user}
+
+
+def total(seen: Readings) -> float | None:
+    """Instructions of the server's side per completed connection; None without a connection."""
+    return sum(_each(seen, "mode", side="server").values()) or None
+
+
+def by_function(seen: Readings) -> dict[str, float]:
+    """The same by function; those of little weight are one."""
+    every = _each(seen, "function", side="server")
+    least = LEAST * sum(every.values())
+    found = {name: count for name, count in every.items() if count >= least}
+    return found | {"others": sum(every.values()) - sum(found.values())}
+
+
+def _of(read: Callable[[Readings], dict[str, float]]) -> Callable[[LoadTrials], dict[str, Values]]:
+    """One value of each trial by kind; what was not executed in one counts 0 there."""
+
+    def compute(loads: LoadTrials) -> dict[str, Values]:
+        if not is_counted(loads):
+            return {}
+        found = [read(seen) for seen in loads.trials]
+        names = dict.fromkeys(name for each in found for name in each)
+        return {
+            name: Values([each.get(name, 0.0) if each else None for each in found], loads.rounds)
+            for name in names
+        }
+
+    return compute
+
+
+def _total(loads: LoadTrials) -> Values | None:
+    if not is_counted(loads):
+        return None
+    return loads.each(total)
+
+
+TOTAL = Figure[LoadTrials](
+    name="instructions",
+    unit="1",
+    definition="instructions that the server's side executed per completed connection: its tasks "
+    "in user and kernel mode and the thread that polls its interface; a string instruction that "
+    "repeats counts once. Counted in a guest, and never a time",
+    source=SOURCE,
+    of="load",
+    judged=True,
+    compute=_total,
+)
+MODES = Figure[LoadTrials](
+    name="instructions_by_mode",
+    unit="1",
+    table="costs",
+    definition="the same by mode: user, kernel",
+    source=SOURCE,
+    of="load",
+    compute=_of(lambda seen: _each(seen, "mode", side="server")),
+)
+TASKS = Figure[LoadTrials](
+    name="instructions_by_task",
+    unit="1",
+    table="costs",
+    definition="the same by task: the server's programs, and the thread that polls its interface",
+    source=SOURCE,
+    of="load",
+    compute=_of(lambda seen: _each(seen, "task", side="server")),
+)
+STRING_BYTES = Figure[LoadTrials](
+    name="string_bytes",
+    unit="B",
+    table="costs",
+    definition="bytes that the server's side moved or cleared by string instructions that repeat, "
+    "per completed connection",
+    source=SOURCE,
+    of="load",
+    compute=_of(lambda seen: _each(seen, "mode", BYTES, side="server")),
+)
+CATEGORIES = Figure[LoadTrials](
+    name="instructions_by_category",
+    unit="1",
+    table="why",
+    definition="instructions of the server's side per completed connection, by what its functions "
+    "do (harness/stackcost/analysis/why/functions.yaml); the categories add up to instructions",
+    source=SOURCE,
+    of="load",
+    compute=_of(by_category),
+)
+FUNCTIONS = Figure[LoadTrials](
+    name="instructions_by_function",
+    unit="1",
+    table="why",
+    definition="instructions of the server's side per completed connection, by function of the "
+    "kernel, and in user mode by the file with the code; those below 0.2 % together",
+    source=SOURCE,
+    of="load",
+    compute=_of(by_function),
+)
+OTHERS = Figure[LoadTrials](
+    name="other_instructions",
+    unit="1",
+    table="costs",
+    definition="instructions per completed connection that are not the server's, by task: the "
+    "generator, its interface's receive work in whichever task it interrupted, other threads of "
+    "the kernel, and the idle task",
+    source=SOURCE,
+    of="load",
+    compute=_of(lambda seen: _each(seen, "task", side="other")),
+)
+ALL = (TOTAL, MODES, TASKS, STRING_BYTES, CATEGORIES, FUNCTIONS, OTHERS)

@@ -1,0 +1,60 @@
+"""The test bed inside a counting guest: the namespaces, addresses and settings of the usual one."""
+
+from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS
+from stackcost.contracts.tuning import Tier
+from stackcost.contracts.wiring import (
+    LOAD_INTERFACE,
+    LOAD_NAMESPACE,
+    SERVER_INTERFACE,
+    SERVER_NAMESPACE,
+)
+
+# The order in which tasks run is fixed: the server's interface is polled first, then comes the
+# generator (FIRST), then all others. So what a client sends at once has arrived when the server
+# runs, as from another machine, and no history of the scheduler decides how often it wakes.
+FIRST = ("chrt", "--fifo", "1")
+# As stackcost.bed.network makes it: GRO at the server, and so no TSO at the generator, which lets a
+# thread poll the server's queue. Addresses are known to both ends from the start (neigh).
+BED = """set -e
+ip netns add {load}
+ip netns add {server}
+ip link add {load_end} netns {load} type veth peer name {server_end} netns {server}
+for namespace in {load} {server}; do
+  ip netns exec $namespace sysctl -qw net.ipv6.conf.all.disable_ipv6=1
+  ip -n $namespace link set lo up
+done
+ip -n {load} link set {load_end} up
+ip -n {server} link set {server_end} up
+ip netns exec {load} ethtool -K {load_end} tso off
+ip netns exec {server} ethtool -K {server_end} gro on
+ip netns exec {server} sh -c 'echo 1 >/sys/class/net/{server_end}/threaded'
+sysctl -qw kernel.sched_rt_runtime_us=-1
+for tries in 1 2 3 4 5 6 7 8 9; do pgrep napi/ >/dev/null && break; sleep 0.01; done
+chrt --fifo --pid 2 $(pgrep napi/)
+"""
+ADDRESSES = """ip -n {server} addr add {address}/24 dev {server_end}
+ip -n {server} addr add {service}/32 dev {server_end}
+ip -n {server} route add {clients} via {gateway} initcwnd {window}
+"""
+POLL_TASK = f"napi/{SERVER_INTERFACE}"[:15]  # the kernel cuts names
+
+
+def bed_script(service: str, clients: str, window: int, tier: Tier) -> str:
+    """The commands that make the bed of a server on the kernel's stack."""
+    text = (BED + ADDRESSES).format(
+        load=LOAD_NAMESPACE,
+        server=SERVER_NAMESPACE,
+        load_end=LOAD_INTERFACE,
+        server_end=SERVER_INTERFACE,
+        address=SERVER_ADDRESS,
+        service=service,
+        clients=clients,
+        gateway=LOAD_ADDRESS,
+        window=window,
+    )
+    for name, setting in tier.sysctls.items():
+        if not setting.left:
+            # What a namespace lacks is of the whole machine, and that is this guest's own.
+            value = f"{name}='{setting.value}'"
+            text += f"ip netns exec {SERVER_NAMESPACE} sysctl -qw {value} || sysctl -qw {value}\n"
+    return text

@@ -1,0 +1,91 @@
+"""The counts of one window as the plugin writes them, by task, section and function."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.contracts.window import Window
+from stackcost.counting.symbols import KERNEL_FROM, Symbols
+
+SOURCE = "executions of translated blocks in an emulated guest (QEMU's TCG, a plugin)"
+INSTRUCTIONS = Metric("count.instructions", "1", Kind.COUNTER, SOURCE)
+STRING_BYTES = Metric("count.string_bytes", "B", Kind.COUNTER, SOURCE)
+
+
+class Where(NamedTuple):
+    """Whose instructions: the name of a task, a section of the kernel's work that interrupted it
+    (empty: none), the mode ("user", "kernel"), and the function.
+    """
+
+    task: str
+    section: str
+    mode: str
+    function: str
+
+
+class Count(NamedTuple):
+    """`instructions`: a string instruction that repeats counts once; `string_bytes`: what those
+    moved.
+    """
+
+    instructions: int
+    string_bytes: int
+
+
+def read_counts(path: Path, symbols: Symbols) -> dict[Where, Count]:
+    """All counts of a window. StackcostError if the file is not whole."""
+    names: list[tuple[str, str]] = []
+    found: dict[Where, list[int]] = defaultdict(lambda: [0, 0])
+    functions: dict[tuple[int, str], str] = {}
+    try:
+        for line in path.read_text().splitlines():
+            word, *rest = line.split(" ", 1)
+            if word == "task":
+                task, _, section = rest[0].partition("|")
+                names.append((task, section))
+            elif word != "switches":
+                address, length, repeated, slot, count = line.split()
+                task, section = names[int(slot)]
+                place, times = int(address, 16), int(count)
+                mode = "kernel" if place >= KERNEL_FROM else "user"
+                key = (place, "" if mode == "kernel" else task)
+                if key not in functions:
+                    functions[key] = symbols.function(place, task)
+                counted = found[Where(task, section, mode, functions[key])]
+                if int(repeated):
+                    counted[1] += int(repeated) * times
+                else:
+                    counted[0] += int(length) * times
+    except (OSError, ValueError, IndexError) as error:
+        raise StackcostError(f"the counts of the guest cannot be read: {error}") from error
+    return {where: Count(*counted) for where, counted in found.items()}
+
+
+def samples_of(
+    counts: dict[Where, Count], server: Collection[str], window: Window
+) -> Iterable[Sample]:
+    """Samples at both edges of a window.
+
+    `server`: names of the server's tasks, which are told by function; the others by task.
+    """
+    merged: dict[tuple[tuple[str, str], ...], list[int]] = defaultdict(lambda: [0, 0])
+    for where, count in counts.items():
+        own = where.task in server and not where.section
+        labels = {
+            "side": "server" if own else "other",
+            "task": where.task,
+            "section": where.section,
+            "mode": where.mode,
+            "function": where.function if own else "",
+        }
+        counted = merged[tuple(labels.items())]
+        counted[0] += count.instructions
+        counted[1] += count.string_bytes
+    for key, counted in merged.items():
+        for metric, value in zip((INSTRUCTIONS, STRING_BYTES), counted, strict=True):
+            if value:
+                yield metric.sample(window.start, 0, **dict(key))
+                yield metric.sample(window.end, value, **dict(key))

@@ -1,0 +1,42 @@
+"""Counts become instructions per connection, apart from all that is timed."""
+
+from stackcost.analysis.figures import counted
+from stackcost.analysis.readings import Readings
+from stackcost.contracts.load import ConstantLoad
+from stackcost.contracts.trial import Trial
+from stackcost.contracts.window import Window
+from stackcost.counting.counts import Count, Where, samples_of
+from tests.analysis.trials import SUSTAIN
+
+COUNTS = {
+    Where("nginx", "", "kernel", "tcp_ack"): Count(600, 0),
+    Where("nginx", "", "kernel", "unheard_of"): Count(200, 64),
+    Where("napi/sc-server0", "", "kernel", "tcp_v4_rcv"): Count(100, 0),
+    Where("nginx", "", "user", "nginx"): Count(100, 0),
+    Where("data-0", "", "user", "astf-engine"): Count(5000, 0),
+}
+
+
+def trial(counts: dict[Where, Count] = COUNTS, completed: int = 10) -> Readings:
+    made = Trial("nginx/kernel", 1, 1, ConstantLoad(offered_cps=500))
+    made.load_of(ConstantLoad).client = {"tcps_closed": completed}
+    made.phases["sustain"] = Window(SUSTAIN.start, SUSTAIN.end)
+    made.samples = list(samples_of(counts, {"nginx", "napi/sc-server0"}, SUSTAIN))
+    return Readings(made)
+
+
+def test_instructions_are_the_servers_alone() -> None:
+    assert counted.total(trial()) == 100.0
+
+
+def test_without_a_connection_they_are_unknown() -> None:
+    assert counted.total(trial(completed=0)) is None
+
+
+def test_functions_and_categories_add_up() -> None:
+    assert counted.by_function(trial())["tcp_ack"] == 60.0
+    assert sum(counted.by_function(trial()).values()) == 100.0
+    found = counted.by_category(trial())
+    assert found["TCP"] == 70.0
+    assert found["in no category"] == 20.0
+    assert sum(found.values()) == 100.0

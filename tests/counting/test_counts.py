@@ -1,0 +1,89 @@
+"""The plugin's counts become instructions by task, section, mode and function."""
+
+from pathlib import Path
+
+import pytest
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.sample import Sample
+from stackcost.contracts.window import Window
+from stackcost.counting.counts import (
+    INSTRUCTIONS,
+    STRING_BYTES,
+    Count,
+    Where,
+    read_counts,
+    samples_of,
+)
+from stackcost.counting.symbols import Symbols
+
+KERNEL = "ffffffff81000000 T tcp_ack\nffffffff81000100 t memset\nffffffff81000200 D no_code\n"
+MAPS = "555555554000-555555600000 r-xp 00000000 00:1a 12  /usr/sbin/nginx\n"
+SYMBOLS = Symbols(KERNEL, {"nginx": MAPS})
+
+
+def counted(folder: Path, *lines: str) -> dict[Where, Count]:
+    file = folder / "counts.0"
+    file.write_text("".join(f"{line}\n" for line in lines))
+    return read_counts(file, SYMBOLS)
+
+
+def test_a_block_counts_its_instructions_at_each_execution(tmp_path: Path) -> None:
+    found = counted(tmp_path, "switches 2", "task nginx|", "ffffffff81000010 5 0 0 3")
+    assert found == {Where("nginx", "", "kernel", "tcp_ack"): Count(15, 0)}
+
+
+def test_blocks_of_one_function_are_summed(tmp_path: Path) -> None:
+    lines = "ffffffff81000010 5 0 0 3", "ffffffff810000f0 2 0 0 4"
+    assert counted(tmp_path, "task nginx|", *lines) == {
+        Where("nginx", "", "kernel", "tcp_ack"): Count(23, 0)
+    }
+
+
+def test_a_repetition_counts_its_bytes_and_no_instruction(tmp_path: Path) -> None:
+    found = counted(tmp_path, "task nginx|", "ffffffff81000108 1 8 0 4096")
+    assert found == {Where("nginx", "", "kernel", "memset"): Count(0, 32768)}
+
+
+def test_a_section_is_told_apart_from_the_task_that_it_interrupts(tmp_path: Path) -> None:
+    lines = "ffffffff81000010 5 0 0 3", "ffffffff81000010 5 0 1 2"
+    found = counted(tmp_path, "task nginx|", "task nginx|receive", *lines)
+    assert found[Where("nginx", "receive", "kernel", "tcp_ack")] == Count(10, 0)
+    assert found[Where("nginx", "", "kernel", "tcp_ack")] == Count(15, 0)
+
+
+def test_user_mode_is_told_by_the_file_with_the_code(tmp_path: Path) -> None:
+    found = counted(tmp_path, "task nginx|", "task other|", "555555554010 7 0 0 1", "10 1 0 1 1")
+    assert found[Where("nginx", "", "user", "nginx")] == Count(7, 0)
+    assert found[Where("other", "", "user", "?")] == Count(1, 0)
+
+
+@pytest.mark.parametrize("line", ["ffffffff81000010 5 0 9 3", "ffffffff81000010 5", "x y z 0 1"])
+def test_counts_that_are_not_whole_are_refused(tmp_path: Path, line: str) -> None:
+    with pytest.raises(StackcostError, match="cannot be read"):
+        counted(tmp_path, "task nginx|", line)
+
+
+def test_only_the_servers_own_work_is_the_servers() -> None:
+    counts = {
+        Where("nginx", "", "kernel", "tcp_ack"): Count(10, 4),
+        Where("nginx", "receive", "kernel", "tcp_ack"): Count(20, 0),
+        Where("data-0", "", "user", "astf-engine"): Count(30, 0),
+    }
+    samples = list(samples_of(counts, {"nginx"}, Window(1.0, 2.0)))
+
+    def last(side: str, metric: str) -> list[float | None]:
+        return [s.value for s in samples if _is(s, side, metric) and s.time == 2.0]
+
+    assert last("server", INSTRUCTIONS.name) == [10]
+    assert last("server", STRING_BYTES.name) == [4]
+    assert sorted(filter(None, last("other", INSTRUCTIONS.name))) == [20, 30]
+
+
+def _is(sample: Sample, side: str, metric: str) -> bool:
+    return sample.metric == metric and sample.labels["side"] == side
+
+
+def test_a_function_ends_where_the_next_one_begins() -> None:
+    assert SYMBOLS.bounds("tcp_ack") == (0xFFFFFFFF81000000, 0xFFFFFFFF81000100)
+    assert SYMBOLS.bounds("unknown") is None

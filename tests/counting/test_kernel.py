@@ -1,0 +1,80 @@
+"""A kernel's image is unpacked, its modules are put in order, its initial disk is made."""
+
+import lzma
+import struct
+import subprocess
+from pathlib import Path
+
+import pyarrow
+import pytest
+
+from stackcost.contracts.errors import StackcostError
+from stackcost.counting.initial_disk import initial_disk
+from stackcost.counting.kernel import Kernel, get_kernel, uncompressed
+
+ELF = b"\x7fELF" + bytes(10_000)
+
+
+def image(payload: bytes) -> bytes:
+    """A bzImage of two sectors of set-up and a payload."""
+    head = bytearray(3 * 512)
+    head[0x1F1] = 2
+    head[0x248:0x250] = struct.pack("<II", 0, len(payload))
+    return bytes(head) + payload
+
+
+def test_an_image_by_xz_is_unpacked() -> None:
+    assert uncompressed(image(lzma.compress(ELF) + struct.pack("<I", len(ELF)))) == ELF
+
+
+def test_an_image_by_zstd_is_unpacked() -> None:
+    packed = bytes(pyarrow.compress(ELF, codec="zstd", asbytes=True))
+    assert uncompressed(image(packed + struct.pack("<I", len(ELF)))) == ELF
+
+
+def test_another_image_is_refused() -> None:
+    with pytest.raises(StackcostError, match="neither compressed"):
+        uncompressed(image(b"gzip"))
+
+
+def test_an_unknown_kernel_is_refused() -> None:
+    with pytest.raises(StackcostError, match=r"no kernel 5\.4 for counting"):
+        get_kernel("5.4")
+
+
+def test_a_module_comes_after_those_that_it_needs(tmp_path: Path) -> None:
+    (tmp_path / "modules").mkdir()
+    for name, needed in {"9p": "9pnet,netfs", "9pnet": "", "netfs": "", "veth": ""}.items():
+        text = b"\0license=GPL\0depends=%s\0name=x\0" % needed.encode()
+        (tmp_path / "modules" / f"{name}.ko").write_bytes(text)
+    found = Kernel("6.1", tmp_path).modules(["9p", "built_in", "veth", "9pnet"])
+    assert [path.stem for path in found] == ["9pnet", "netfs", "9p", "veth"]
+
+
+def test_a_module_comes_after_what_it_asks_the_kernel_for(tmp_path: Path) -> None:
+    (tmp_path / "modules").mkdir()
+    for name in ("libcrc32c", "crc32c_generic"):
+        (tmp_path / "modules" / f"{name}.ko").write_bytes(b"\0depends=\0")
+    found = Kernel("6.1", tmp_path).modules(["libcrc32c"])
+    assert [path.stem for path in found] == ["crc32c_generic", "libcrc32c"]
+
+
+def test_the_initial_disk_is_an_archive_that_cpio_reads(tmp_path: Path) -> None:
+    module = tmp_path / "veth.ko"
+    module.write_bytes(b"module")
+    archive = initial_disk(b"agent", [module])
+    names = [b"init\0", b"modules/000-veth.ko\0", b"TRAILER!!!\0"]
+    assert all(name in archive for name in names)
+    assert archive.index(b"agent") % 4 == archive.index(b"module\0\0") % 4 == 0
+    assert len(archive) % 4 == 0
+
+
+def test_plugin_and_agent_compile(tmp_path: Path) -> None:
+    from stackcost.counting.programs import HERE
+
+    for version in (1, 3, 5):
+        flags = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", f"-DAPI_VERSION={version}"]
+        command = ["cc", *flags, "-shared", "-fPIC", "-o", str(tmp_path / "p.so")]
+        subprocess.run([*command, str(HERE / "plugin.c")], check=True)
+    command = ["cc", "-Wall", "-Wextra", "-Werror", "-static", "-o", str(tmp_path / "agent")]
+    subprocess.run([*command, str(HERE / "agent.c")], check=True)

@@ -1,0 +1,33 @@
+"""What of an experiment is counted."""
+
+from pathlib import Path
+
+from stackcost.comparison.plan import plan
+from stackcost.counting.session import why_not_counted
+from stackcost.experiment.read_file import read_experiment
+from stackcost.systems.registry import server_class
+
+EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
+
+
+def test_a_counted_run_has_one_load_in_two_rounds_and_needs_no_bed_here() -> None:
+    experiment = read_experiment(EXPERIMENTS / "nginx_kernel.yaml").as_counted()
+    turns = plan(experiment, lacking=["astf-peer"])
+    assert [(turn.round, len(turn.loads)) for turn in turns] == [(1, 1), (2, 1)]
+    assert {each.load.rate for turn in turns for each in turn.loads} == {500.0}
+    assert not experiment.uses_this_machine
+
+
+def test_what_the_file_says_of_counting_stays() -> None:
+    experiment = read_experiment(EXPERIMENTS / "nginx_kernel.yaml")
+    asked = experiment.as_counted().counted
+    assert asked is not None
+    own = experiment.model_copy(update={"counted": asked.model_copy(update={"kernel": "6.12"})})
+    assert own.as_counted().counted == own.counted
+
+
+def test_one_program_on_the_kernels_stack_can_be_counted() -> None:
+    assert why_not_counted(server_class("nginx/kernel")) == ""
+    assert why_not_counted(server_class("lighttpd-nss/kernel")) == ""
+    for other in ("astf-peer", "haproxy/kernel"):
+        assert "cannot be counted" in why_not_counted(server_class(other))
