@@ -10,7 +10,7 @@ from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.server import Server, ServerSettings
+from stackcost.contracts.server import Server, ServerSettings, engine_congestion_control
 from stackcost.contracts.tls import TlsSettings
 from stackcost.contracts.wiring import Port
 from stackcost.host.namespace import spawner
@@ -146,6 +146,10 @@ class AstfPeer(Server):
             "receive_steering": self._steering.describe() if self._steering else None,
             **(self._generator.describe() if self._generator else {}),
         }
+
+    def congestion_control(self) -> str:
+        """Of the engine, or of a real TRex."""
+        return engine_congestion_control(self._profile)
 
     def stop(self) -> None:
         """End client and engine; configuration and log stay in the folder."""

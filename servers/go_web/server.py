@@ -33,6 +33,10 @@ class GoOnNetstack(Native, UserStack):
     name = "go/netstack"
     native = PROGRAM
 
+    def congestion_control(self) -> str:
+        """The default of netstack's `tcp.NewProtocol`."""
+        return "Reno"
+
     def command(self) -> list[str]:
         """The same, with its link."""
         where = self.endpoint

@@ -15,6 +15,10 @@ class Smoltcp(Native, UserStack):
     name = "rust/smoltcp"
     native = NativeProgram("smoltcp-web", Path(__file__).parent, CARGO, (1, 91), ("smoltcp",))
 
+    def congestion_control(self) -> str:
+        """smoltcp is built without one."""
+        return "none"
+
     @property
     def workers(self) -> int:
         """One."""

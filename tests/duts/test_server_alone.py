@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from stackcost.analysis.cpu import uncorrected_total
-from stackcost.contracts.wiring import SERVER_INTERFACE
+from stackcost.contracts.tuning import CONGESTION_CONTROL
+from stackcost.contracts.wiring import SERVER_INTERFACE, SERVER_NAMESPACE
+from stackcost.host.namespace import execute
 from stackcost.systems.registry import server_class
 from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, load_trial, session_of
 
@@ -39,6 +41,14 @@ def test_the_servers_end_of_a_wire_is_that_of_the_server_alone(tmp_path: Path) -
     )
     assert alone["cpus"] == tuple(DEVICE_CPUS)
     assert behind == alone
+
+
+@pytest.mark.parametrize("name", [ALONE, BEHIND, "astf-peer"])
+def test_the_congestion_control_of_who_answers_is_stored(name: str, tmp_path: Path) -> None:
+    with session_of(server_class(name), tmp_path, ON_DEVICE) as session:  # type: ignore[arg-type]
+        stored = session.describe()["server"]["congestion_control"]
+        kernels = execute(SERVER_NAMESPACE, ["sysctl", "-n", CONGESTION_CONTROL]).strip()
+    assert stored == ("NewReno" if name == "astf-peer" else kernels)
 
 
 @pytest.mark.long

@@ -11,13 +11,14 @@ import pytest
 
 from stackcost.bed.local import LocalTestbed
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.tuning import CONGESTION_CONTROL
 from stackcost.host import host_sysctl
 from stackcost.host.cores import CpuPlace
 from stackcost.host.namespace import execute
 from stackcost.host.steering import ReceiveWork, steer_receive
 from stackcost.tuning import Tuning, tier_lacks, tier_names, tier_of
 from stackcost.tuning.layout import layout
-from stackcost.tuning.tune import ALLOWED, CONGESTION_CONTROL
+from stackcost.tuning.tune import ALLOWED
 
 BUSY_POLL = "net.core.busy_poll"
 LEAVE_IT_SET = """

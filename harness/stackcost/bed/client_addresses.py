@@ -16,6 +16,7 @@ from ipaddress import IPv4Address
 from pyroute2 import IPRoute
 
 from stackcost.contracts.addresses import LOAD_ADDRESS
+from stackcost.contracts.tuning import CONGESTION_CONTROL
 from stackcost.contracts.wiring import LOAD_INTERFACE, LOAD_NAMESPACE, TO_SERVER, Wiring
 from stackcost.host.namespace import execute
 
@@ -29,8 +30,6 @@ SETTINGS = {
     "net.ipv4.tcp_tw_reuse": "1",
     "net.ipv4.tcp_max_tw_buckets": "2000000",
 }
-
-CONGESTION_CONTROL = "net.ipv4.tcp_congestion_control"
 
 
 @contextmanager

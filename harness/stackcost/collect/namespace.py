@@ -1,10 +1,11 @@
 """Settings of a network namespace, for the manifest."""
 
+from stackcost.contracts.tuning import CONGESTION_CONTROL
 from stackcost.host.namespace import execute
 
 SYSCTLS = (
     "net.core.somaxconn",
-    "net.ipv4.tcp_congestion_control",
+    CONGESTION_CONTROL,
     "net.ipv4.tcp_rmem",
     "net.ipv4.tcp_wmem",
     "net.ipv4.tcp_max_syn_backlog",

@@ -54,6 +54,12 @@ class ServerSettings:
     dut: DutSettings = field(default_factory=DutSettings)
 
 
+def engine_congestion_control(profile: Path) -> str:
+    """The algorithm of an ASTF server, in words: NewReno if its profile does not set another."""
+    sets = profile.is_file() and "cc_algo" in profile.read_text()
+    return "its profile's cc_algo" if sets else "NewReno"
+
+
 class Server(ABC):
     """One system under test; it is created without being started.
 
@@ -158,6 +164,10 @@ class Server(ABC):
     @abstractmethod
     def describe(self) -> dict[str, Any]:
         """Version, configuration text, worker count, cores: for the manifest."""
+
+    def congestion_control(self) -> str:
+        """The algorithm of its own TCP, in words; empty for a program on the kernel's."""
+        return ""
 
     @abstractmethod
     def stop(self) -> None:

@@ -3,7 +3,7 @@
 import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.counts import StackCheck, Usage
@@ -19,10 +19,12 @@ class Stack(ABC):
     """One stack at one place: prepared, programs run on it, each trial checked, released.
 
     `name`: as experiments name it. `release` may be called at any time, more than once, and has to
-    come before the place's interface is deleted.
+    come before the place's interface is deleted. `congestion_control`: of its TCP, in words; empty
+    for the kernel's.
     """
 
     name: str
+    congestion_control: ClassVar[str] = ""
 
     def __init__(self, placement: Placement):
         self.placement = placement

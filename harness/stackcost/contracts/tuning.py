@@ -9,6 +9,8 @@ Context = Literal["main", "events", "http"]  # nginx's own word for a block of i
 
 Where = Literal["namespace", "machine", "server"]
 
+CONGESTION_CONTROL = "net.ipv4.tcp_congestion_control"  # the sysctl, of a network namespace
+
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)

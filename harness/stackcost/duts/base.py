@@ -23,7 +23,7 @@ from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.http import HttpVersion
 from stackcost.contracts.roles import POLL_ROLE
-from stackcost.contracts.server import Server, ServerSettings
+from stackcost.contracts.server import Server, ServerSettings, engine_congestion_control
 from stackcost.contracts.wiring import (
     DUT_CLIENT_INTERFACE,
     DUT_SERVER_INTERFACE,
@@ -229,6 +229,12 @@ class Dut(Server):
             "routes": self.execute("ip", f"-{self.ip_version}", "route").splitlines(),
             "backend": self.backend.describe() if self.backend else None,
         }
+
+    def congestion_control(self) -> str:
+        """Of the generator behind it; empty with a server on the kernel's TCP, and for a proxy."""
+        if self.backend or not self.passes_frames:
+            return ""
+        return engine_congestion_control(self.settings.profile)
 
     def stop(self) -> None:
         """Stop the server behind it; the device's configuration ends with its namespace."""

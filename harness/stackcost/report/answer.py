@@ -13,6 +13,7 @@ from stackcost.analysis.summary import Summary
 from stackcost.contracts.errors import StackcostError
 from stackcost.report.basis import basis_of
 from stackcost.report.ceiling import ceilings_of, print_ceilings
+from stackcost.report.congestion import congestion_sentence
 from stackcost.report.console import say
 from stackcost.report.extra import can_render
 from stackcost.report.opened import FORMS, AnySummary
@@ -95,5 +96,7 @@ def print_answer(summary: AnySummary, console: Console, long: bool = False) -> N
         from stackcost.report.device import print_events
 
         print_events(summary, console, long)
+    if sentence := congestion_sentence(summary):
+        console.print(sentence, highlight=False, markup=False, soft_wrap=True)
     for line in summary.damaged:
         console.print(f"damaged: {line}", highlight=False, markup=False)

@@ -16,6 +16,7 @@ from stackcost.contracts.dut_settings import BackendOn
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.system_names import pairs
 from stackcost.contracts.tuning import Change
+from stackcost.report.congestion import congestion_control
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.folder import StoredTrials
 
@@ -185,6 +186,7 @@ def describe_setting(manifest: Manifest) -> dict[str, Any]:
         **_other_hosts(manifest),
         **{each["name"]: each["version"] for each in servers if each.get("version")},
         "tuning": ", ".join(tiers),
+        **congestion_control(manifest),
         "generator": manifest.servers.get("generator", {}).get("program"),
         "everything else": str(Path(manifest.run) / "manifest.json"),
     }

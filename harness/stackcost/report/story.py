@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from stackcost.analysis.summary import ServerResult, Summary
+from stackcost.report.congestion import congestion_sentence
 from stackcost.report.flags import failures_list, mostly_disturbed, not_used
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.words import count, number
@@ -30,7 +31,8 @@ def head(runs: OpenedRuns) -> str:
     damaged = [f"`{summary.run}`, {line}" for summary in every for line in summary.damaged]
     busy = [f"**`{each.run}`: {words}**" for each in costs if (words := mostly_disturbed(each))]
     lost = failures_list(costs)
-    told = ["# Report", *busy, "\n".join(parts), *([lost] if lost else [])]
+    algorithms = dict.fromkeys(words for each in every if (words := congestion_sentence(each)))
+    told = ["# Report", *busy, "\n".join(parts), *([lost] if lost else []), *algorithms]
     return "\n\n".join(told) + _damage(damaged)
 
 
@@ -44,6 +46,8 @@ def opening(summary: Summary) -> str:
         text += f"\n\n{lost}"
     if found := loads_found(summary):
         text += f"\n\n{found}"
+    if algorithms := congestion_sentence(summary):
+        text += f"\n\n{algorithms}"
     if summary.state == "interrupted":
         text += (
             "\n\n**This run was interrupted.** The figures use the trials before that. Missing "

@@ -91,6 +91,10 @@ class UserStack(CountingProgram):
         """With what carries its connections."""
         return super().describe() | {"frames": "a packet socket on its interface"}
 
+    def congestion_control(self) -> str:
+        """Of the stack in the program; the default where its algorithm is not known."""
+        return "its own stack's"
+
     def _ask(self, request: bytes = b"") -> Response:
         where, request = self.endpoint, request or self.settings.request
         response = ask_as_load(self.name, where.address, where.port, request)

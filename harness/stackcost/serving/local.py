@@ -32,6 +32,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.profile_file import ProfileFile
 from stackcost.contracts.server import Server
 from stackcost.contracts.stack import KERNEL, Stack, When
+from stackcost.contracts.tuning import CONGESTION_CONTROL
 from stackcost.contracts.wiring import End, Wiring
 from stackcost.experiment.collectors import collector_class
 from stackcost.host.cores import allowed_cores
@@ -242,8 +243,19 @@ class RunningServer:
             | {"sysctls": namespace_settings(self.bed.server_namespace)}
             | hosts,
             "server": self.server.describe()
-            | {"tuning": self.tuning.describe(), "stack": self.stack.describe()},
+            | {
+                "tuning": self.tuning.describe(),
+                "stack": self.stack.describe(),
+                "congestion_control": self._congestion_control(),
+            },
         }
+
+    def _congestion_control(self) -> str:
+        """Of whom the load's connections are with, in words."""
+        if own := self.server.congestion_control() or self.stack.congestion_control:
+            return own
+        ends_here = self.wiring.serving if self.server.passes_frames else self.wiring.namespace
+        return namespace_settings(ends_here)[CONGESTION_CONTROL]
 
     def _open_files(self) -> dict[str, Usage]:
         found = {}

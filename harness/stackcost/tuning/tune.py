@@ -6,12 +6,11 @@ from functools import partial
 from typing import Any, Self
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.tuning import Change, Setting, Tier, Where
+from stackcost.contracts.tuning import CONGESTION_CONTROL, Change, Setting, Tier, Where
 from stackcost.host import host_sysctl
 from stackcost.host.namespace import execute
 from stackcost.host.undo import undo
 
-CONGESTION_CONTROL = "net.ipv4.tcp_congestion_control"
 ALLOWED = "net.ipv4.tcp_allowed_congestion_control"
 
 

@@ -49,6 +49,8 @@ class Onload(Stack):
     three times in each trial; a trial counts as Onload's only when all three observations say so.
     """
 
+    congestion_control = "Onload's own"
+
     def __init__(
         self, placement: Placement, profile: Profile, installation: Installation | None = None
     ):
