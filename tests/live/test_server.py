@@ -52,7 +52,7 @@ class Made:
             experiment=SimpleNamespace(cores=cores),
         )
         folder: Any = SimpleNamespace(name="run-1")
-        self.watch.begins(folder, self.progress)
+        self.watch.begins(folder, "What does a connection cost?", self.progress)
         self.watch.opened(self.session)
         self.address = ""
 
@@ -95,7 +95,8 @@ def test_a_page_gets_the_state_at_once_and_then_each_second(made: Made) -> None:
     made.watch.read()
     with made.events() as page:
         seen = states(page)
-        assert next(seen)["run"] == "run-1"
+        first = next(seen)
+        assert (first["run"], first["title"]) == ("run-1", "What does a connection cost?")
         made.progress.expect([10])
         with made.progress.turn("round 1 of 1, x", "x", 5):
             made.add(counters(2.0, tcps_closed=700))

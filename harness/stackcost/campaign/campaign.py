@@ -43,7 +43,7 @@ class Campaign:
         self._repeats = Repeats()
         self._disturbed = DisturbedInARow()
         for each in OBSERVERS:
-            each.begins(folder, progress)
+            each.begins(folder, str(manifest.experiment.get("title", "")), progress)
 
     def expect(self, turns: Sequence[float]) -> None:
         """The plan of a feed: the estimated seconds of each turn that has not begun, in order."""

@@ -20,8 +20,8 @@ class Observer(Protocol):
     def waits(self, what: str) -> None:
         """Before a run: what its beginning waits for, in words."""
 
-    def begins(self, folder: RunFolder, progress: Progress) -> None:
-        """A run begins."""
+    def begins(self, folder: RunFolder, title: str, progress: Progress) -> None:
+        """A run begins; its manifest may not be written yet."""
 
     def opened(self, session: ServerSession | None) -> None:
         """A server and its collectors are up; None: they are about to end."""

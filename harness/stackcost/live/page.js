@@ -86,8 +86,8 @@ function cores(place, shares) {
 
 function show(state) {
   const now = state.now, second = state.second, latency = second.latency_us;
-  at("run").textContent = state.run || "stackcost";
-  document.title = state.run || "stackcost";
+  at("title").textContent = document.title = state.title || state.run || "stackcost";
+  at("run").textContent = state.run;
   if (now) {
     const turn = now.of ? `turn ${now.number} of ${Math.max(now.number, now.of)}` : "";
     at("doing").textContent = [turn, now.turn, now.doing].filter(Boolean).join(": ");

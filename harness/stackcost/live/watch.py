@@ -43,7 +43,7 @@ class Watch:
         self._session: ServerSession | None = None
         self._readings = Readings(())
         self._taken = 0
-        self._run = self._waits = ""
+        self._run = self._title = self._waits = ""
         self._offered: float | None = None
         self._costs: dict[tuple[str, str], dict[int, float]] = {}  # by round
         self._flags: deque[str] = deque(maxlen=FLAGS)
@@ -56,10 +56,10 @@ class Watch:
         with self._lock:
             self._waits = what
 
-    def begins(self, folder: RunFolder, progress: Progress) -> None:
+    def begins(self, folder: RunFolder, title: str, progress: Progress) -> None:
         """Of several runs, as of a device, the page shows the newest, and the costs of them all."""
         with self._lock:
-            self._run, self._progress = folder.name, progress
+            self._run, self._title, self._progress = folder.name, title, progress
             self._flags.clear()
             self._trials = 0
         progress.on_note(self._noted)
@@ -123,6 +123,7 @@ class Watch:
         with self._lock:
             return {
                 "run": self._run,
+                "title": self._title,
                 "waits": self._waits,
                 "now": _fields(self._progress.now()) if self._progress else None,
                 "trials": self._trials,
