@@ -109,7 +109,7 @@ def test_trials_have_their_flags_and_why_they_are_in_no_figure(small: Run) -> No
     aside = trials[trials["set_aside"] != ""]
     assert aside["set_aside"].str.startswith("disturbed, repeated as trial").all() and len(aside)
     assert not trials["flags"].str.contains("in no figure").any()
-    assert (trials["flags"] != "").sum() == 8
+    assert (trials["flags"] != "").sum() == 10
 
 
 def test_samples_are_cut_to_the_phases_that_figures_are_of(small: Run) -> None:

@@ -154,7 +154,7 @@ def _numbers(document: Document, table: PublishedTable, page: _Page) -> list[lis
         if caption.startswith(start) and document.title in caption
     )
     return [
-        [float(cell.replace(",", "")) for cell in row if re.fullmatch(r"-?[\d,.]+", cell)]
+        [float(cell.replace(",", "")) for cell in row if re.fullmatch(r"-?\d[\d,]*(\.\d+)?", cell)]
         for row in rows
         if row
     ]

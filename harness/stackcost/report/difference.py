@@ -120,7 +120,9 @@ def difference(a: Side, b: Side) -> Difference:
     """Compare the common figures; StackcostError if there are none."""
     systems = _systems(a, b)
     same_run = a.manifest == b.manifest and not a.further and not b.further
-    blocks_a, blocks_b = blocks_of(a.began, b.began)
+    # Of one run a side it does not matter when they began.
+    several = a.further or b.further
+    blocks_a, blocks_b = blocks_of(a.began, b.began) if several else ([0], [1])
     asked = [
         each
         for of_a, of_b in systems
