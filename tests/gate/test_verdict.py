@@ -111,6 +111,9 @@ def test_a_gate_says_when_it_will_not_have_its_trials_and_why_it_cannot_tell() -
     few = against_number(trials(8000, 7), 8000, RATE / 10)
     told = sentence(few, WHOLE_CORES, left_out_words(made))
     assert told.count("7 trials") == 1 and "9 of 12 trials were left out: in 9 of them" in told
+    assert told.endswith("Other programs do not change a count of instructions: cost_ceiling.")
+    quiet = sentence(few, WHOLE_CORES)
+    assert few.outcome == "cannot tell" and "cost_ceiling" not in quiet, "it was not disturbed"
 
 
 def outcomes(change: float, between: float = BETWEEN_MEASUREMENTS) -> Counter[str]:

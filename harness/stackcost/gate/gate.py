@@ -26,7 +26,7 @@ from stackcost.gate.fingerprint import Fingerprint, fingerprint, in_words, key
 from stackcost.gate.history import HISTORY, Entry, append, between, read_history
 from stackcost.gate.trial import GateTrial, comparable, left_out, left_out_words, too_few
 from stackcost.gate.verdict import Verdict, against_baseline, against_number
-from stackcost.gate.words import TRIAL, baseline_sentence, explain, sentence
+from stackcost.gate.words import COUNT_INSTEAD, TRIAL, baseline_sentence, explain, sentence
 from stackcost.report.words import count
 
 GateOutcome = Literal["holds", "below", "cannot tell", "no baseline", "baseline written"]
@@ -169,7 +169,8 @@ class Gate:
             bench.set_aside(left_out(trials))
             folder = bench.folder
         if few := too_few(trials):
-            said = f"{self.target.name}: cannot tell: no baseline was written, because {few}"
+            why = f"no baseline was written, because {few}. {COUNT_INSTEAD}"
+            said = f"{self.target.name}: cannot tell: {why}"
             return GateResult("cannot tell", self.figure, said, said, folder=folder)
         write_baseline(path, baseline)
         value = baseline_sentence(trials, self.figure)

@@ -18,6 +18,7 @@ SHOWN_CHANGES = 12
 LONGEST_LINE = 100
 BETTER_ALONE = 0.05  # share of the server's cores; above it, measure the baseline again
 TRIAL = {WHOLE_CORES: ("trial", "trials"), CEILING: ("search", "searches")}
+COUNT_INSTEAD = "Other programs do not change a count of instructions: cost_ceiling."
 OUTCOMES = {
     "holds": "the {figure} holds",
     "below": "the {figure} is BELOW the limit",
@@ -44,7 +45,8 @@ def sentence(verdict: Verdict, figure: Figure, aside: str = "") -> str:
         text += f"; two measurements of the same server may differ by {verdict.apart:.1%}"
     told = verdict.outcome != "cannot tell" or aside in verdict.why
     why = "; ".join(filter(None, [verdict.why, "" if told else aside]))
-    return f"{text}: {why}" if why else text
+    text = f"{text}: {why}" if why else text
+    return f"{text}. {COUNT_INSTEAD}" if aside and verdict.outcome == "cannot tell" else text
 
 
 def baseline_sentence(trials: Sequence[GateTrial], figure: Figure) -> str:
