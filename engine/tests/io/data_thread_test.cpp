@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <chrono>
 
 #include "astf/run.h"
 #include "io/core_jobs.h"
@@ -30,11 +34,13 @@ class PolledQueue final : public PortQueue {
   }
   void release() override {}
   size_t send_waiting() override { return waiting; }
+  int descriptor() const override { return arrivals; }
 
   // For jobs:
   uint64_t polls = 0;
   bool receives = false;  ///< full bursts, of frames that nobody wants
   size_t waiting = 0;     ///< frames to send that wait for the device
+  int arrivals = -1;      ///< that a sleeping thread waits at
 
  private:
   void send(std::span<Frame>) override {}
@@ -54,6 +60,14 @@ void turns(DataThread& thread, PolledQueue& polled, uint64_t count) {
   do {
     read();
   } while (polls < end);
+}
+
+/// How many milliseconds so many turns take.
+double milliseconds_of(DataThread& thread, PolledQueue& polled, uint64_t count) {
+  const auto begin = std::chrono::steady_clock::now();
+  turns(thread, polled, count);
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+      .count();
 }
 
 /// Many templates, on a port each.
@@ -100,7 +114,7 @@ TEST(DataThread, CopiesWhatAJobRefersToOnce) {
   const Clock clock;
   PolledQueue client;
   PolledQueue server;
-  DataThread thread(clock, {}, this_cpu(), false, {&client, &server});
+  DataThread thread(clock, {}, this_cpu(), false, false, {&client, &server});
   const Copied kept;
   const auto answers = on_cores(
       std::array{&thread}, [&](size_t, DataThread&, DataCore&, Nanoseconds) -> const auto& {
@@ -113,7 +127,7 @@ TEST(DataThread, ACrowdedSideLeavesItsTurnWhileTheOtherReceives) {
   const Clock clock;
   PolledQueue client;
   PolledQueue server;
-  DataThread thread(clock, {}, this_cpu(), false, {&client, &server});
+  DataThread thread(clock, {}, this_cpu(), false, false, {&client, &server});
   thread.run([&](DataCore&, Nanoseconds) {
     server.waiting = 2000;
     client.receives = true;
@@ -139,7 +153,7 @@ TEST(DataThread, OpensNoFlowWhileASideIsCrowded) {
   const Clock clock;
   PolledQueue client;
   PolledQueue server;
-  DataThread thread(clock, {}, this_cpu(), false, {&client, &server});
+  DataThread thread(clock, {}, this_cpu(), false, false, {&client, &server});
   RunOptions options;
   options.multiplier = 1e6;
   auto run = thread.core().prepare(many_templates(1), options);
@@ -162,12 +176,50 @@ TEST(DataThread, OpensNoFlowWhileASideIsCrowded) {
   EXPECT_GT(status().opened, 0u);
 }
 
+// Each turn of a thread that sleeps in full takes a millisecond, however busy the machine is.
+TEST(DataThread, SleepsUntilAFrameArrivesAtMostAMillisecond) {
+  const Clock clock;
+  PolledQueue client;
+  PolledQueue server;
+  server.arrivals = eventfd(0, EFD_CLOEXEC);
+  DataThread thread(clock, {}, this_cpu(), false, true, {&client, &server});
+  thread.run([&](DataCore&, Nanoseconds) { thread.count_run(1); });
+  const auto begin = std::chrono::steady_clock::now();
+  uint64_t before = 0;
+  uint64_t after = 0;
+  thread.run([&](DataCore&, Nanoseconds) { before = client.polls; });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  thread.run([&](DataCore&, Nanoseconds) { after = client.polls; });
+  const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - begin;
+  EXPECT_GT(after, before);
+  EXPECT_LE(static_cast<double>(after - before), passed.count() + 1);
+  ASSERT_EQ(eventfd_write(server.arrivals, 1), 0);  // nobody takes it: there is always a frame
+  EXPECT_LT(milliseconds_of(thread, client, 5000), 2500);
+  thread.run([&](DataCore&, Nanoseconds) { close(server.arrivals); });
+}
+
+TEST(DataThread, SleepsNoLongerThanToTheNextStart) {
+  const Clock clock;
+  PolledQueue client;
+  PolledQueue server;
+  DataThread thread(clock, {}, this_cpu(), false, true, {&client, &server});
+  RunOptions options;
+  options.multiplier = 10'000;
+  auto run = thread.core().prepare(many_templates(1), options);
+  thread.run([&](DataCore& core, Nanoseconds now) {
+    core.attach(run, now);
+    thread.count_run(1);
+  });
+  // To 5,000 starts a tenth of a millisecond apart.
+  EXPECT_LT(milliseconds_of(thread, client, 5000), 2500);
+}
+
 TEST(DataThread, PollsItsPortsBetweenTheHistogramsThatAreRead) {
   constexpr size_t kTemplates = 40;
   const Clock clock;
   PolledQueue client;
   PolledQueue server;
-  DataThread thread(clock, {}, this_cpu(), false, {&client, &server});
+  DataThread thread(clock, {}, this_cpu(), false, false, {&client, &server});
   auto run = thread.core().prepare(many_templates(kTemplates), {});
   const std::vector<ProfileRun*> parts{run.get()};
   uint64_t before = 0;
