@@ -26,6 +26,18 @@ def test_what_the_file_says_of_counting_stays() -> None:
     assert own.as_counted().counted == own.counted
 
 
+def test_a_file_with_the_key_counted_is_a_counted_run(tmp_path: Path) -> None:
+    text = (EXPERIMENTS / "nginx_kernel.yaml").read_text().replace("../trex_profiles/", "")
+    file = tmp_path / "own.yaml"
+    file.write_text(text + "counted: {connections: 100}\n")
+    experiment = read_experiment(file)
+    assert experiment == experiment.as_counted()
+    assert [(turn.round, len(turn.loads)) for turn in plan(experiment, lacking=[])] == [
+        (1, 1),
+        (2, 1),
+    ]
+
+
 def test_one_program_on_the_kernels_stack_can_be_counted() -> None:
     assert why_not_counted(server_class("nginx/kernel")) == ""
     assert why_not_counted(server_class("lighttpd-nss/kernel")) == ""

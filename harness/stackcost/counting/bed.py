@@ -14,7 +14,7 @@ from stackcost.contracts.wiring import (
 # runs, as from another machine, and no history of the scheduler decides how often it wakes.
 FIRST = ("chrt", "--fifo", "1")
 # As stackcost.bed.network makes it: GRO at the server, and so no TSO at the generator, which lets a
-# thread poll the server's queue. Addresses are known to both ends from the start (neigh).
+# thread poll the server's queue.
 BED = """set -e
 ip netns add {load}
 ip netns add {server}
@@ -35,6 +35,18 @@ chrt --fifo --pid 2 $(pgrep napi/)
 ADDRESSES = """ip -n {server} addr add {address}/24 dev {server_end}
 ip -n {server} addr add {service}/32 dev {server_end}
 ip -n {server} route add {clients} via {gateway} initcwnd {window}
+"""
+# The kernel asks again for a neighbour's address after 15 to 45 s, at random, and until the answer
+# each frame costs more (neigh_resolve_output). The generator has asked for the server's at its
+# start, so the server has its address from then on, and keeps it for ever.
+NEIGHBOUR = f"""set -e
+ask="ip -n {SERVER_NAMESPACE} neigh"
+for tries in $(seq 100); do
+  known=$($ask show {LOAD_ADDRESS} dev {SERVER_INTERFACE} | sed -n 's/.*lladdr \\([^ ]*\\).*/\\1/p')
+  [ "$known" ] && break
+  sleep 0.01
+done
+$ask change {LOAD_ADDRESS} lladdr $known nud permanent dev {SERVER_INTERFACE}
 """
 POLL_TASK = f"napi/{SERVER_INTERFACE}"[:15]  # the kernel cuts names
 

@@ -23,7 +23,7 @@ from stackcost.contracts.wiring import (
     SERVER_NAMESPACE,
     TO_SERVER,
 )
-from stackcost.counting.bed import FIRST, POLL_TASK, bed_script
+from stackcost.counting.bed import FIRST, NEIGHBOUR, POLL_TASK, bed_script
 from stackcost.counting.guest import SHARE, CountingGuest, counting_guest
 from stackcost.counting.kernel import get_kernel
 from stackcost.counting.line import forwarded
@@ -148,6 +148,7 @@ def open_counting_session(
         client.reset()
         tunables = tunables_of(workload, settings.response_bytes)
         client.load_profile(experiment.load.profile, tunables)
+        guest.line.run(NEIGHBOUR)
         yield CountingSession(
             experiment=experiment,
             serving=_InGuest(),

@@ -61,7 +61,8 @@ def read_experiment(path: Path, quick: bool = False, share_cores: bool = False) 
     short: Any = document.pop("quick", None) if isinstance(document, dict) else None
     full_form = _validate(path, document, {})
     quick_form = full_form if short is None else _validate(path, document, short)
-    return quick_form if quick else full_form
+    plan = quick_form if quick else full_form
+    return plan.as_counted() if plan.counted else plan
 
 
 def on_bed(experiment: Experiment, other: Experiment) -> Experiment:

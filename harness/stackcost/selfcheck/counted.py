@@ -24,8 +24,8 @@ from stackcost.loads.counted import CountedConnections
 from stackcost.session.progress import Progress
 from stackcost.systems.registry import server_class
 
-TWO_BOOTS = 0.01  # how far one connection may differ
-REST = 0.04  # the same of all but netfilter, between numbers of rules
+TWO_BOOTS = 0.002  # how far one connection may differ
+REST = 0.002  # the same of all but netfilter, between numbers of rules
 BYTES = 32_768
 RULES = (0, 100, 1000)
 CHAIN = "add table ip t; add chain ip t c {{ type filter hook input priority 0; }}; {rules}"
