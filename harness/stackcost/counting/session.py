@@ -97,6 +97,7 @@ def open_counting_session(
     assert counted is not None
     if why := why_not_counted(kind):
         raise StackcostError(why)
+    folder = folder.resolve()  # the guest has another current folder
     folder.mkdir(parents=True, exist_ok=True)
     settings = server_settings(experiment, kind)
     workload = experiment.workload
