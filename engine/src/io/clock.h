@@ -24,6 +24,10 @@ class Clock {
   }
   Nanoseconds now() const { return at(read()); }
   uint64_t hz() const { return hz_; }
+  /// Cycles of the counter in so much time.
+  uint64_t cycles(Nanoseconds time) const {
+    return static_cast<uint64_t>(static_cast<unsigned __int128>(time) * hz_ / kSecond);
+  }
   /// Wall-clock time (Unix) at 0.
   Nanoseconds wall_epoch() const;
 

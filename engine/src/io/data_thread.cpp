@@ -11,6 +11,7 @@
 #include <ctime>
 
 #include "control/config.h"
+#include "io/cpu_wait.h"
 
 namespace engine {
 namespace {
@@ -25,6 +26,11 @@ constexpr int kBurstsPerPass = 16;
 /// which the device's queue has to have room (PortQueue::kWaiting).
 constexpr size_t kCrowded = 1024;
 
+/// A pass, or a rest, that took longer than one part in so many of a second is long: other threads
+/// may have had the CPU in it.
+constexpr uint64_t kLongPass = 1000;
+constexpr uint64_t kLongRest = 20'000;
+
 constexpr uint32_t kPassesToYield = 256;
 constexpr uint32_t kPassesToSleep = 4096;
 constexpr timespec kSleep{0, kMillisecond};
@@ -33,6 +39,12 @@ constexpr timespec kSleep{0, kMillisecond};
 constexpr uint64_t kLongAbsence = 2000;
 /// ... and the next one is due after so many times what it took.
 constexpr uint64_t kYieldPause = 10;
+
+/// A part of a pass without what its thread waited for the CPU. If the part is not long, the wait
+/// was in another one.
+uint64_t without(uint64_t part, uint64_t wait, uint64_t is_long) {
+  return part > is_long ? part - std::min(part, wait) : part;
+}
 
 std::array<TransmitQueue*, kSides> transmit_queues(std::array<PortQueue*, kSides> queues) {
   return {&queues[0]->transmit(), &queues[1]->transmit()};
@@ -102,13 +114,23 @@ void DataThread::loop() {
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are the control thread's
 
+  const uint64_t is_long = clock_.hz() / kLongPass;
+  CpuWait waits;
   uint64_t from = Clock::read();
   while (!stopping_) {
+    const uint64_t sent = sending_cycles();
     const uint64_t work_from = pass(clock_.at(from));
     const uint64_t to = Clock::read();
     const bool busy = work_from != 0;
-    if (busy) busy_ += to - work_from;
-    idle_ += (busy ? work_from : to) - from;
+    uint64_t work = busy ? to - work_from : 0;
+    if (to - from > is_long) {
+      const uint64_t wait = clock_.cycles(waits.take());
+      const uint64_t sending = sending_cycles() - sent;
+      waited_sending_ += sending - without(sending, wait, is_long);
+      work = without(work, wait, is_long);
+    }
+    busy_ += work;
+    idle_ += to - from - work;
     idle_passes_ = busy ? 0 : idle_passes_ + 1;
     from = to;
     Request* const request = request_.load(std::memory_order_acquire);
@@ -116,6 +138,7 @@ void DataThread::loop() {
     if (request != nullptr || (!busy && rest(to))) {
       from = Clock::read();
       idle_ += from - to;
+      if (from - to > clock_.hz() / kLongRest) waits.take();  // this wait was in no pass
     }
   }
 }

@@ -55,9 +55,12 @@ class DataThread {
   PortChain& chain(Side side) { return chains_[index_of(side)]; }
   PortQueue& queue(Side side) { return chain(side).queue(); }
   uint64_t total_cycles() const { return busy_ + idle_; }
+  /// Of passes that found work, from then on. What other threads had the CPU in a long pass is in
+  /// neither this nor `sending_cycles`.
   uint64_t busy_cycles() const { return busy_; }
   uint64_t sending_cycles() {
-    return queue(Side::client).sending_cycles() + queue(Side::server).sending_cycles();
+    return queue(Side::client).sending_cycles() + queue(Side::server).sending_cycles() -
+           waited_sending_;
   }
   /// What it gave to other cores of its ports and got from them. nullptr: it is their only one.
   const FrameExchange* exchange() const { return exchange_.get(); }
@@ -85,6 +88,7 @@ class DataThread {
   std::unique_ptr<FrameExchange> exchange_;
   uint64_t busy_ = 0;
   uint64_t idle_ = 0;
+  uint64_t waited_sending_ = 0;  ///< cycles of other threads in the queues' sending_cycles
   uint64_t next_yield_ = 0;
   uint32_t idle_passes_ = 0;
   int runs_ = 0;
