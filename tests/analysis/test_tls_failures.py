@@ -29,6 +29,27 @@ def test_they_are_failed_connections_with_the_alerts_as_the_reason() -> None:
     assert f"4 connections failed in TLS: {reasons}" in flags
 
 
+@pytest.mark.parametrize(
+    ("counts", "reason"),
+    [
+        ({"not_tls": 6}, "the server does not speak TLS on this port (6)"),
+        ({"without_alpn": 6}, "the server chose no protocol by ALPN (6)"),
+        ({}, "the generator knows no reason"),
+    ],
+)
+def test_a_failure_without_an_alert_has_a_reason(counts: dict[str, int], reason: str) -> None:
+    tls = TlsCounts(TlsSettings(), failed=6, **counts)
+    assert tls.failures == f"6 connections failed in TLS: {reason}"
+
+
+def test_sni_is_a_dns_name() -> None:
+    for good in ("", "engine.test", "a" * 63 + ".test"):
+        assert TlsSettings(sni=good).sni == good
+    for bad in ("a,dirName:b", "10.0.0.1", "a..b", "a" * 64, "a." * 126 + "ab"):
+        with pytest.raises(ValueError, match="is no DNS name"):
+            TlsSettings(sni=bad)
+
+
 def test_what_the_generator_lacked_for_tls_is_a_doubt() -> None:
     trial = load_trial()
     trial.load_of(ConstantLoad).tls = TlsCounts(TlsSettings(), lacked_memory=7, cut_segments=8)

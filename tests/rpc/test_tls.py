@@ -96,8 +96,11 @@ def test_the_next_upload_has_no_tls(client: TrexClient) -> None:
     ("rule", "why"),
     [
         ({"port": 444}, "no TCP template to port 444"),
-        ({"group": "P-999"}, "TLS groups 'P-999'"),
-        ({"cipher": "NULL-NOTHING"}, "TLS ciphers"),
+        ({"group": "P-999"}, "TLS group 'P-999': OpenSSL .* has none"),
+        (
+            {"cipher": "NULL-NOTHING"},
+            "TLS cipher 'NULL-NOTHING': OpenSSL .* has no suite of that name",
+        ),
     ],
 )
 def test_what_cannot_be_is_told_at_the_start(

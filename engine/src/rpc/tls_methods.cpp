@@ -15,7 +15,7 @@ using enum ParameterType;
 constexpr size_t kMostRules = 1'000;
 constexpr uint64_t kTextPerTemplate = 2'000;
 /// RFC 1035 section 2.3.4, RFC 7301 section 3.1, and lists of names.
-constexpr size_t kLongestName = 253;
+constexpr size_t kLongestName = tls::kLongestHostName;
 constexpr size_t kLongestProtocol = 255;
 constexpr size_t kLongestList = 1'000;
 /// Bytes of the key log in one answer.
@@ -55,6 +55,7 @@ std::shared_ptr<const tls::Options> options_of(const Json& params) {
   options->alpn = text_of(params, "alpn", kLongestProtocol);
   options->key_log = params.value("key_log", false);
   try {
+    if (!options->server_name.empty()) tls::check_host_name(options->server_name);
     options->identity = tls::make_identity(
         certificate_of(params), options->server_name.empty() ? kUnnamed : options->server_name);
   } catch (const tls::OptionsError& error) {
@@ -86,6 +87,8 @@ Json side(const TlsCounts& counts) {
           {"handshakes_resumed", counts.resumed},
           {"failed", counts.failed},
           {"ended_in_handshake", counts.ended},
+          {"not_tls", counts.not_tls},
+          {"without_alpn", counts.without_protocol},
           {"truncated", counts.truncated},
           {"alerts_sent", alerts(counts.alerts_sent)},
           {"alerts_received", alerts(counts.alerts_received)},

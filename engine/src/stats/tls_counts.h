@@ -16,12 +16,15 @@ using AlertCounts = std::array<uint64_t, 256>;
 
 /// Of one side of one template, since the run's start.
 struct TlsCounts {
-  uint64_t full = 0;     ///< complete handshakes with a key exchange and a certificate
-  uint64_t resumed = 0;  ///< complete handshakes by a ticket of an earlier connection
+  uint64_t full = 0;  ///< complete handshakes with a key exchange and a certificate
+  uint64_t resumed =
+      0;  ///< complete handshakes by a ticket, or session ID, of an earlier connection
   uint64_t failed = 0;   ///< connections that an alert, or the peer's end in a handshake, broke off
   uint64_t ended = 0;    ///< of those: the peer closed in the middle of the handshake
-  uint64_t truncated = 0;   ///< the peer closed after the handshake without close_notify
-  uint64_t sent_bytes = 0;  ///< payload, before it was encrypted
+  uint64_t not_tls = 0;  ///< of those: what the peer sent first is nothing of TLS
+  uint64_t without_protocol = 0;  ///< of those: the server chose nothing of what ALPN offered
+  uint64_t truncated = 0;         ///< the peer closed after the handshake without close_notify
+  uint64_t sent_bytes = 0;        ///< payload, before it was encrypted
   uint64_t sent_records = 0;
   uint64_t received_bytes = 0;  ///< payload, after it was decrypted
   uint64_t received_records = 0;
@@ -42,6 +45,8 @@ struct TlsCounts {
     resumed += other.resumed;
     failed += other.failed;
     ended += other.ended;
+    not_tls += other.not_tls;
+    without_protocol += other.without_protocol;
     truncated += other.truncated;
     sent_bytes += other.sent_bytes;
     sent_records += other.sent_records;

@@ -189,9 +189,20 @@ void Endpoint::begin_step(Context& context, Flow& flow) {
   if (session.ssl == nullptr) library_.connect(session);
   shared_.input = session.unread;
   ERR_clear_error();
+  const uint64_t alerts = library_.alerts();
   const int outcome = SSL_do_handshake(session.ssl);
   shared_.step_error = outcome == 1 ? SSL_ERROR_NONE : SSL_get_error(session.ssl, outcome);
-  if (outcome != 1) return;
+  if (outcome != 1) {
+    // Where nothing of TLS has come, the library says nothing of TLS, either.
+    if (shared_.step_error != SSL_ERROR_WANT_READ && library_.alerts() == alerts) ++counts_.not_tls;
+    return;
+  }
+  if (!library_.has_protocol(session.ssl)) {
+    ++counts_.without_protocol;
+    shared_.step_error = SSL_ERROR_SSL;
+    SSL_shutdown(session.ssl);
+    return;
+  }
   ++(SSL_session_reused(session.ssl) == 1 ? counts_.resumed : counts_.full);
   library_.leave(session);
 }
@@ -226,7 +237,7 @@ tcp::Events Endpoint::end_step(Context& context, Flow& flow, Reader* reader) {
 /// An idle connection keeps no memory for it.
 void Endpoint::give_back_unread(Session& session) {
   shared_.held_bytes -= session.unread.size();
-  session.unread = {};
+  session.unread = std::vector<uint8_t>();  // `= {}` would leave it its memory
 }
 
 // -- out of order
@@ -304,7 +315,7 @@ void Endpoint::fail(Turn& turn) {
 
 void Endpoint::queue(Context& context, Flow& flow, uint32_t buffer) {
   Session* const session = session_of(context, flow);
-  if (session == nullptr || session->over) return;
+  if (session == nullptr || session->over || session->finished) return;
   session->pending.push_back({buffer, 0});
   encrypt(context, flow, *session);
 }

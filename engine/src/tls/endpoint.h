@@ -78,6 +78,7 @@ class Endpoint final : public tcp::StreamCoder {
   void read_by_library(Turn& turn);
   void read_records(Turn& turn);
   void take_record(Turn& turn, std::span<const uint8_t> record);
+  void take_end(Turn& turn);
   void take_alert(Turn& turn, std::span<const uint8_t> content);
   void take_payload(Turn& turn, std::span<const uint8_t> payload);
   void refuse(Turn& turn, uint8_t alert);

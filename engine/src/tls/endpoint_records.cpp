@@ -25,8 +25,7 @@ void Endpoint::read_by_library(Turn& turn) {
     if (outcome != 1) {
       const int error = SSL_get_error(session.ssl, outcome);
       if (error == SSL_ERROR_ZERO_RETURN) {
-        session.notified = true;
-        SSL_free_buffers(session.ssl);
+        take_end(turn);
       } else if (error != SSL_ERROR_WANT_READ) {
         fail(turn);
       }
@@ -34,6 +33,19 @@ void Endpoint::read_by_library(Turn& turn) {
     }
     take_payload(turn, {shared_.plaintext.data(), length});
   }
+}
+
+/// The peer's close_notify, to the library. RFC 5246 section 7.2.1: it is answered at once, and
+/// what is still to be sent is not. In TLS 1.3 either end ends what it sends itself.
+void Endpoint::take_end(Turn& turn) {
+  Session& session = turn.session;
+  session.notified = true;
+  if (SSL_version(session.ssl) == TLS1_3_VERSION || session.finished) {
+    SSL_free_buffers(session.ssl);
+    return;
+  }
+  session.pending.clear();
+  finish(turn.context, turn.flow, session);
 }
 
 void Endpoint::take_payload(Turn& turn, std::span<const uint8_t> payload) {
@@ -87,9 +99,11 @@ void Endpoint::take_record(Turn& turn, std::span<const uint8_t> record) {
   if (alert != SSL_AD_CLOSE_NOTIFY) refuse(turn, alert);
 }
 
-/// RFC 8446 section 6: all but two are errors, whatever they say of their level.
+/// RFC 8446 section 6: all but two are errors, whatever they say of their level. Section 5.4: an
+/// alert without a byte is none.
 void Endpoint::take_alert(Turn& turn, std::span<const uint8_t> content) {
   constexpr size_t kLength = 2;
+  if (content.empty()) return refuse(turn, SSL_AD_UNEXPECTED_MESSAGE);
   if (content.size() != kLength) return refuse(turn, SSL_AD_DECODE_ERROR);
   const uint8_t alert = content[1];
   if (alert == SSL_AD_CLOSE_NOTIFY) {
@@ -115,16 +129,18 @@ void Endpoint::send_alert(Session& session, uint8_t alert) {
                        shared_.output);
 }
 
-/// `payload`: for one record.
+/// `payload`: for one record, unless the peer wants shorter ones.
 void Endpoint::write(Session& session, std::span<const uint8_t> payload) {
   if (session.protection.suite != Suite::none) {
     shared_.records.seal(session.protection, Records::kApplication, payload, shared_.output);
+    ++counts_.sent_records;
   } else {
     size_t written = 0;
     ERR_clear_error();
     if (SSL_write_ex(session.ssl, payload.data(), payload.size(), &written) != 1) return;
+    const size_t longest = longest_fragment(session.ssl);
+    counts_.sent_records += (payload.size() + longest - 1) / longest;
   }
-  ++counts_.sent_records;
   counts_.sent_bytes += payload.size();
 }
 

@@ -25,6 +25,39 @@ Library& library_of(const SSL* ssl) {
   return *static_cast<Library*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
 }
 
+std::vector<std::string> names_in(const std::string& list) {
+  std::vector<std::string> names;
+  for (size_t at = 0; at <= list.size();) {
+    const size_t end = std::min(list.find(':', at), list.size());
+    names.push_back(list.substr(at, end - at));
+    at = end + 1;
+  }
+  return names;
+}
+
+std::string library_version() {
+  return OpenSSL_version(OPENSSL_VERSION_STRING);
+}
+
+/// The number of a suite by the library's name; 0: it has none. Shorthands for several are no name.
+uint32_t suite_number(SSL_CTX* context, const std::string& name) {
+  const bool newer = SSL_CTX_set_ciphersuites(context, name.c_str()) == 1;
+  const bool older = SSL_CTX_set_cipher_list(context, name.c_str()) == 1;
+  ERR_clear_error();
+  if (name.empty() || !(newer || older)) return 0;
+  const STACK_OF(SSL_CIPHER)* const suites = SSL_CTX_get_ciphers(context);
+  for (int i = 0; i < sk_SSL_CIPHER_num(suites); ++i)
+    if (const SSL_CIPHER* const suite = sk_SSL_CIPHER_value(suites, i);
+        name == SSL_CIPHER_get_name(suite))
+      return SSL_CIPHER_get_id(suite);
+  return 0;
+}
+
+/// TLS 1.3 has suites of its own (RFC 8446 appendix B.4).
+bool is_of_tls13(uint32_t suite) {
+  return (suite & 0xff00) == 0x1300;
+}
+
 /// Records in bytes that the library wrote.
 uint64_t records_in(std::span<const uint8_t> bytes) {
   uint64_t records = 0;
@@ -36,8 +69,10 @@ uint64_t records_in(std::span<const uint8_t> bytes) {
 
 }  // namespace
 
-std::string alert_name(uint8_t alert) {
-  return SSL_alert_desc_string_long(alert);
+// RFC 6066 section 4: 512 bytes, 1,024, 2,048 or 4,096.
+size_t longest_fragment(const SSL* ssl) {
+  const uint8_t mode = SSL_SESSION_get_max_fragment_length(SSL_get_session(ssl));
+  return mode >= 1 && mode <= 4 ? size_t{256} << mode : size_t{Shared::kRecord};
 }
 
 Library::Library(Side side, const Options& options, TlsCounts& counts, Shared& shared)
@@ -66,17 +101,45 @@ void Library::configure(const Options& options) {
       context, options.version == Version::tls13 ? TLS1_3_VERSION : TLS1_2_VERSION);
   SSL_CTX_set_max_proto_version(
       context, options.version == Version::tls12 ? TLS1_2_VERSION : TLS1_3_VERSION);
-  if (!options.groups.empty())
+  if (!options.groups.empty()) {
+    for (const std::string& name : names_in(options.groups)) {
+      if (SSL_CTX_set1_groups_list(context, name.c_str()) == 1) continue;
+      ERR_clear_error();
+      throw OptionsError("TLS group '" + name + "': OpenSSL " + library_version() + " has none");
+    }
     require(SSL_CTX_set1_groups_list(context, options.groups.c_str()) == 1,
             "TLS groups '" + options.groups + "'");
-  if (!options.ciphers.empty()) {
-    // The library keeps the suites of 1.3 apart from those before; each name is one of these.
-    const bool newer = SSL_CTX_set_ciphersuites(context, options.ciphers.c_str()) == 1;
-    const bool older = SSL_CTX_set_cipher_list(context, options.ciphers.c_str()) == 1;
-    require(newer || older, "TLS ciphers '" + options.ciphers + "'");
-    ERR_clear_error();
   }
+  if (!options.ciphers.empty()) set_suites(options);
   if (!options.resumption) SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+}
+
+// The library keeps the suites of 1.3 apart from those before, and takes no list of both.
+void Library::set_suites(const Options& options) {
+  SSL_CTX* const context = context_.get();
+  const std::unique_ptr<SSL_CTX, Freeing<SSL_CTX_free>> probe(SSL_CTX_new(TLS_method()));
+  require(probe != nullptr, "TLS");
+  std::string newer, older;
+  for (const std::string& name : names_in(options.ciphers)) {
+    const uint32_t suite = suite_number(probe.get(), name);
+    if (suite == 0)
+      throw OptionsError("TLS cipher '" + name + "': OpenSSL " + library_version() +
+                         " has no suite of that name");
+    const bool is_newer = is_of_tls13(suite);
+    if (options.version == (is_newer ? Version::tls12 : Version::tls13))
+      throw OptionsError("TLS cipher '" + name + "' is of TLS " + (is_newer ? "1.3" : "1.2") +
+                         ", and the version is to be " + (is_newer ? "1.2" : "1.3"));
+    std::string& list = is_newer ? newer : older;
+    list += (list.empty() ? "" : ":") + name;
+  }
+  if (older.empty())
+    SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
+  else
+    require(SSL_CTX_set_cipher_list(context, older.c_str()) == 1, "TLS ciphers '" + older + "'");
+  if (newer.empty())
+    SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
+  else
+    require(SSL_CTX_set_ciphersuites(context, newer.c_str()) == 1, "TLS ciphers '" + newer + "'");
 }
 
 void Library::configure_client(const Options& options) {
@@ -125,12 +188,27 @@ void Library::connect(Session& session) {
 
 // Tickets come after the handshake, and only the library can read what they are for.
 void Library::leave(Session& session) {
+  // RFC 5077 section 3.3: a server may give another ticket as it takes one. The library keeps that
+  // in the session, tells nobody, and lets the old one be used no more.
+  if (wants_tickets_ && SSL_version(session.ssl) != TLS1_3_VERSION &&
+      SSL_session_reused(session.ssl) == 1)
+    ticket_.reset(SSL_get1_session(session.ssl));
   const Suite suite = suite_of(session.ssl);
-  if (wants_tickets_ || suite == Suite::none) return;
+  // Shorter records than usual are the library's to make.
+  if (wants_tickets_ || suite == Suite::none || longest_fragment(session.ssl) != Shared::kRecord)
+    return;
   shared_.records.begin(session.protection, suite);
   // What a server writes in its last step are tickets.
   if (side_ == Side::server) session.protection.sent.sequence = records_in(shared_.output);
   session.free_library();
+}
+
+bool Library::has_protocol(const SSL* ssl) const {
+  if (side_ == Side::server || protocol_.empty()) return true;
+  const unsigned char* chosen = nullptr;
+  unsigned length = 0;
+  SSL_get0_alpn_selected(ssl, &chosen, &length);
+  return length != 0;  // the library takes nothing that was not offered
 }
 
 void Library::on_alert(const SSL* ssl, int where, int value) {
@@ -138,6 +216,7 @@ void Library::on_alert(const SSL* ssl, int where, int value) {
   const int alert = value & 0xff;
   if (alert == SSL_AD_CLOSE_NOTIFY) return;
   Library& self = library_of(ssl);
+  ++self.alerts_;
   ++((where & SSL_CB_READ) != 0 ? self.counts_.alerts_received
                                 : self.counts_.alerts_sent)[static_cast<size_t>(alert)];
 }

@@ -14,6 +14,9 @@
 
 namespace engine::tls {
 
+/// Bytes that a record of a connection has at most: a client may ask for less than is usual.
+size_t longest_fragment(const SSL* ssl);
+
 class Library {
  public:
   /// `counts`, `shared`: outlive it. Throws OptionsError.
@@ -26,8 +29,13 @@ class Library {
   /// After the handshake: takes the connection away from the library, if it is of TLS 1.3 and needs
   /// the library no more.
   void leave(Session& session);
+  /// Whether a complete handshake has the protocol that a client offers, if it offers one.
+  bool has_protocol(const SSL* ssl) const;
+  /// How many alerts were sent and received in handshakes.
+  uint64_t alerts() const { return alerts_; }
 
  private:
+  void set_suites(const Options& options);
   void configure(const Options& options);
   void configure_client(const Options& options);
   void configure_server(const Options& options);
@@ -44,6 +52,7 @@ class Library {
   std::string protocol_;  ///< for ALPN, RFC 7301: with its length before it
   const bool key_log_;    ///< lines are kept
   const bool wants_tickets_;
+  uint64_t alerts_ = 0;
   std::unique_ptr<SSL_CTX, Freeing<SSL_CTX_free>> context_;
   std::unique_ptr<SSL_SESSION, Freeing<SSL_SESSION_free>> ticket_;  ///< a client's latest
 };

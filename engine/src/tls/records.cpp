@@ -180,12 +180,13 @@ Records::Opened Records::open(Protection& protection, std::span<const uint8_t> r
                       const_cast<uint8_t*>(coded.data() + size));
   if (EVP_DecryptFinal_ex(cipher, plaintext_.data() + size, &length) != 1)
     return {.alert = SSL_AD_BAD_RECORD_MAC};
+  // Section 5.4: padding counts, too.
+  if (size > kLongest + 1) return {.alert = SSL_AD_RECORD_OVERFLOW};
   // The type stands behind the content, and zeros behind the type.
   std::span<const uint8_t> inner(plaintext_.data(), size);
   while (!inner.empty() && inner.back() == 0) inner = inner.first(inner.size() - 1);
   if (inner.empty()) return {.alert = SSL_AD_UNEXPECTED_MESSAGE};
   const std::span<const uint8_t> content = inner.first(inner.size() - 1);
-  if (content.size() > kLongest) return {.alert = SSL_AD_RECORD_OVERFLOW};
   // Section 5.1: no other record between the parts of a message, and no part without a byte.
   const bool in_message = protection.message_bytes != 0 || protection.ignored != 0;
   if (inner.back() == kHandshake ? content.empty() : in_message)

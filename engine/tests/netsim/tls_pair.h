@@ -46,8 +46,8 @@ inline std::string twice() {
 
 /// The engine at one side, OpenSSL at the other.
 struct Pair {
-  explicit Pair(Side peer_side, const tls::Options& options = {})
-      : network(trusted(), twice(), engine_options(options)),
+  explicit Pair(Side peer_side, const tls::Options& options = {}, const std::string& what = twice())
+      : network(trusted(), what, engine_options(options)),
         engine_side(other_end(peer_side)),
         context(SSL_CTX_new(peer_side == Side::client ? TLS_client_method() : TLS_server_method())),
         peer(network, peer_side, context.get()) {

@@ -47,6 +47,8 @@ const Refused kProtected[] = {
      }},
     {"TooMuchContent", SSL_AD_RECORD_OVERFLOW,
      [](PeerKeys& peer) { return peer.seal(23, Bytes(16385, 'x')); }},
+    {"TooMuchPadding", SSL_AD_RECORD_OVERFLOW,
+     [](PeerKeys& peer) { return peer.seal(0, Bytes(16000, 'x') + Bytes{23} + Bytes(384, 0)); }},
     {"ChangeCipherSpec", SSL_AD_UNEXPECTED_MESSAGE,
      [](PeerKeys&) { return Bytes{20, 3, 3, 0, 1, 1}; }},
     {"PlainAlert", SSL_AD_UNEXPECTED_MESSAGE,
@@ -92,7 +94,7 @@ const Refused kProtected[] = {
      [](PeerKeys& peer) {
        return peer.seal(22, {24, 0, 0, 0});
      }},
-    {"EmptyAlert", SSL_AD_DECODE_ERROR, [](PeerKeys& peer) { return peer.seal(21, {}); }},
+    {"EmptyAlert", SSL_AD_UNEXPECTED_MESSAGE, [](PeerKeys& peer) { return peer.seal(21, {}); }},
     {"HalfAnAlert", SSL_AD_DECODE_ERROR, [](PeerKeys& peer) { return peer.seal(21, {2}); }},
     {"TwoAlerts", SSL_AD_DECODE_ERROR,
      [](PeerKeys& peer) {

@@ -98,6 +98,7 @@ TEST_F(TlsMethodsTest, WhatIsNotThereIsRefused) {
   EXPECT_THAT(set({{"version", "1.1"}}).dump(), HasSubstr("'version' must be '1.2' or '1.3'"));
   EXPECT_THAT(set({{"certificate", "DSA"}}).dump(), HasSubstr("'P-256' or 'RSA-2048'"));
   EXPECT_THAT(set({{"sni", std::string(300, 'a')}}).dump(), HasSubstr("at most 253 bytes"));
+  EXPECT_THAT(set({{"sni", "a,dirName:b"}}).dump(), HasSubstr("no DNS name"));
   EXPECT_THAT(set({{"port", 70'000}}).dump(), HasSubstr("port"));
 }
 

@@ -1,21 +1,36 @@
 """TLS of a load's connections: what an experiment asks for, and what the generator counts."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from stackcost.contracts.counts import StoredData
 from stackcost.contracts.http import Certificate
 
+LONGEST_NAME = 253  # bytes of a DNS name, RFC 1035 section 2.3.4
 TlsVersion = Literal["1.2", "1.3"]
 # Of a matrix: without TLS, with a full handshake of each connection, with resumed ones.
 VariedTls = Literal["plain", "tls", "tls-resumed"]
 
 
+def dns_name(name: str) -> str:
+    """`name`, if SNI may have it (RFC 6066, section 3), or nothing; ValueError if not."""
+    *_, last = labels = name.split(".")
+    good = all(re.fullmatch(r"[A-Za-z0-9_-]{1,63}", label) for label in labels)
+    if name and (not good or len(name) > LONGEST_NAME or last.isdigit()):
+        raise ValueError(
+            f"{name!r} is no DNS name: labels of 1 to 63 letters, digits, - and _, with dots "
+            f"between, {LONGEST_NAME} bytes in all, and no address"
+        )
+    return name
+
+
 class TlsSettings(BaseModel):
-    """Every connection of the load has TLS. What is left out is the library's choice."""
+    """Every connection of the load has TLS. Clients do not verify the server's certificate. What is
+    left out is the library's choice."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -31,7 +46,8 @@ class TlsSettings(BaseModel):
     cipher: str = Field(
         default="",
         max_length=1000,
-        description="cipher suites by OpenSSL's names, all of one version of TLS",
+        description="cipher suites by OpenSSL's names; those of one version of TLS alone leave "
+        "the other one out",
     )
     certificate: Certificate | None = Field(
         default=None,
@@ -47,9 +63,14 @@ class TlsSettings(BaseModel):
         description="secrets of all connections are written to `tls_keys.log`, beside the logs of "
         "server and generator, as of SSLKEYLOGFILE",
     )
-    sni: str = Field(default="", max_length=253, description="server's name that clients send")
+    sni: Annotated[str, AfterValidator(dns_name)] = Field(
+        default="", description="server's name that clients send, a DNS name"
+    )
     alpn: str = Field(
-        default="", max_length=255, description='protocol that clients offer, such as "http/1.1"'
+        default="",
+        max_length=255,
+        description='protocol that clients offer, such as "http/1.1"; a connection for which the '
+        "server does not choose it fails",
     )
 
     @property
@@ -88,8 +109,8 @@ class TlsCounts(StoredData):
     """What the generator's clients counted of TLS over the whole trial, as RPC stackcost_get_tls
     has it (docs/rpc-extensions.md).
 
-    `asked`: the settings. Handshakes, `failed`, `ended_in_handshake` and `truncated` in
-    connections; `alerts_...` by OpenSSL's words for them; bytes and records with payload.
+    `asked`: the settings. Handshakes and all up to `truncated` in
+    connections; `alerts_...` by their names; bytes and records with payload.
     `most_waiting`: over the generator's cores added up; times in microseconds. `handshake_steps`
     and all after it are of both sides of the generator: the servers behind a device, too.
     """
@@ -99,6 +120,8 @@ class TlsCounts(StoredData):
     handshakes_resumed: int = 0
     failed: int = 0
     ended_in_handshake: int = 0
+    not_tls: int = 0
+    without_alpn: int = 0
     truncated: int = 0
     alerts_sent: dict[str, int] = field(default_factory=dict)
     alerts_received: dict[str, int] = field(default_factory=dict)
@@ -133,6 +156,12 @@ class TlsCounts(StoredData):
         ]
         if self.ended_in_handshake:
             reasons.append(f"closed by the peer in the handshake ({self.ended_in_handshake:,})")
+        if self.not_tls:
+            reasons.append(f"the server does not speak TLS on this port ({self.not_tls:,})")
+        if self.without_alpn:
+            reasons.append(f"the server chose no protocol by ALPN ({self.without_alpn:,})")
+        if not reasons:
+            reasons.append("the generator knows no reason")
         return f"{self.failed:,} connections failed in TLS: {', '.join(reasons)}"
 
     @classmethod
