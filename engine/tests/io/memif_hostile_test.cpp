@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -149,6 +150,35 @@ TEST_F(HostileClient, SendsHeadersOfAllKinds) {
     }
 }
 
+// A receiver that does not poll is woken by an eventfd, which it has, too: it can fill the counter,
+// and decide whether a write to it waits.
+TEST_F(HostileClient, SleepsAndCannotMakeACoreWait) {
+  const memif::Ring ring = memory_->ring(memif::Way::to_client, 0);
+  fcntl(ring.event, F_SETFL, 0);
+  const auto send_one = [&] {
+    ring.header->head = static_cast<uint16_t>(ring.header->tail + ring.size);
+    send(queue_, syn(1024));
+  };
+  constexpr uint64_t kFrames = 1000;
+  for (uint64_t frames = 0; frames < kFrames; ++frames) send_one();
+  eventfd_t wakes = 0;
+  ASSERT_EQ(eventfd_read(ring.event, &wakes), 0);
+  EXPECT_EQ(wakes, kFrames);
+  ASSERT_EQ(eventfd_write(ring.event, UINT64_MAX - 1), 0);
+  const auto sent = std::async(std::launch::async, send_one);
+  if (sent.wait_for(std::chrono::seconds(10)) != std::future_status::ready) {
+    ADD_FAILURE() << "a core waits for its peer";
+    eventfd_read(ring.event, &wakes);
+  }
+  sent.wait();
+  fcntl(ring.event, F_SETFL, O_NONBLOCK);
+  eventfd_read(ring.event, &wakes);
+  ring.header->flags = memif::RingHeader::kNoInterrupt;
+  send_one();
+  EXPECT_NE(eventfd_read(ring.event, &wakes), 0) << "it polls";
+  EXPECT_EQ(queue_.counters().opackets, kFrames + 2);
+}
+
 /// Bytes that the process has allocated.
 size_t allocated() {
   const struct mallinfo2 heap = mallinfo2();
@@ -223,9 +253,7 @@ TEST(MemifMemory, OfAHostileClientIsRefused) {
   refused([](memif::AddRing& ring) { ring.offset = UINT32_MAX - 15; });
   refused([](memif::AddRing& ring) { ring.offset += 16; });
   refused([](memif::AddRing& ring) { ring.private_header = 1; });
-  const int event = eventfd(0, 0);
-  memory.add(good, event);
-  EXPECT_NE(fcntl(event, F_GETFL) & O_NONBLOCK, 0) << "or a data core could wait for its peer";
+  memory.add(good, eventfd(0, 0));
 }
 
 /// Sends SYNs whose source ports another thread changes all the time.

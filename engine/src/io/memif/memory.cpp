@@ -105,7 +105,6 @@ void Memory::add(const AddRing& place, int event) {
     if (event >= 0) close(event);
     throw Refused(reason);
   }
-  fcntl(event, F_SETFL, O_NONBLOCK);  // a data core never waits for it
   rings.push_back({reinterpret_cast<RingHeader*>(memory), size, event, nullptr, place});
 }
 

@@ -23,7 +23,7 @@ inline constexpr size_t kWays = 2;
 struct Ring {
   RingHeader* header = nullptr;  ///< nullptr: there is no such ring
   uint32_t size = 0;             ///< descriptors, a power of two
-  int event = -1;                ///< an eventfd that wakes a receiver which does not poll
+  int event = -1;                ///< wakes a receiver which does not poll: an eventfd, or not
   uint8_t* buffers = nullptr;    ///< in a client's memory: one for each descriptor, in order
   AddRing place{};               ///< where it lies
 };

@@ -1,7 +1,5 @@
 #include "io/memif/queue.h"
 
-#include <sys/eventfd.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -363,7 +361,7 @@ void Queue::publish() {
   __atomic_store_n(server_ ? &header.tail : &header.head, tx_.next, __ATOMIC_SEQ_CST);
   tx_.told = tx_.next;
   const uint16_t flags = __atomic_load_n(&header.flags, __ATOMIC_SEQ_CST);
-  if ((flags & RingHeader::kNoInterrupt) == 0) eventfd_write(tx_.ring.event, 1);
+  if ((flags & RingHeader::kNoInterrupt) == 0) waker_.wake(tx_.ring.event);
 }
 
 size_t Queue::send_waiting() {

@@ -6,6 +6,7 @@
 #include "base/raw_bytes.h"
 #include "base/record_ring.h"
 #include "io/memif/control.h"
+#include "io/memif/waker.h"
 #include "io/port.h"
 #include "net/send_heads.h"
 
@@ -16,6 +17,7 @@ namespace engine::memif {
 /// all of it, but payload of TCP segments, which stays where it is unless somebody reads it.
 class Queue final : public PortQueue {
  public:
+  /// Throws std::system_error: a Waker cannot be had.
   Queue(const Link& link, uint32_t number);
 
   std::span<const Frame> receive() override;
@@ -74,6 +76,7 @@ class Queue final : public PortQueue {
   size_t copied_ = 0;  ///< bytes used of them
   std::atomic<bool> reads_payload_ = false;
   SendHeads heads_;
+  Waker waker_;
   RecordRing<Frame, 8u << 20> waiting_;
   size_t waiting_count_ = 0;
 };
