@@ -10,14 +10,6 @@ namespace engine {
 
 namespace {
 
-/// Neighbouring seeds lead to sequences that have nothing in common (SplitMix64's finalizer).
-uint64_t scattered(uint64_t seed) {
-  seed += 0x9e37'79b9'7f4a'7c15ULL;
-  seed = (seed ^ seed >> 30) * 0xbf58'476d'1ce4'e5b9ULL;
-  seed = (seed ^ seed >> 27) * 0x94d0'49bb'1331'11ebULL;
-  return seed ^ seed >> 31;
-}
-
 constexpr uint8_t kEcnBits = 3;                // of IPv4's TOS byte: both bits are CE
 constexpr uint8_t kEcnBitsV6 = kEcnBits << 4;  // of IPv6's second byte
 
@@ -82,7 +74,7 @@ Impairment::Impairment(const ImpairmentSettings& settings, size_t line_bytes)
 void Impairment::set(const ImpairmentSettings& settings) {
   settings_ = settings;
   free_ = 0;
-  random_ = Random(scattered(settings.seed));
+  random_ = Random(scramble(settings.seed));
 }
 
 bool Impairment::pass(const Frame& frame, Nanoseconds now) {
