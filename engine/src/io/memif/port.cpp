@@ -18,7 +18,8 @@ namespace {
 /// What DPDK's driver says of its devices' MTU.
 constexpr uint32_t kMtu = 1500;
 
-uint32_t number(std::string_view argument, std::string_view text, uint32_t least, uint32_t most) {
+uint32_t argument_number(std::string_view argument, std::string_view text, uint32_t least,
+                         uint32_t most) {
   uint32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most)
@@ -60,15 +61,15 @@ memif::Settings settings_of(const DeviceName& device, uint32_t cores, MacAddress
     if (name == "role")
       settings.server = one_of(name, value, "client", "server") == "server";
     else if (name == "id")
-      settings.id = number(name, value, 0, UINT32_MAX);
+      settings.id = argument_number(name, value, 0, UINT32_MAX);
     else if (name == "socket")
       settings.socket = value;
     else if (name == "socket-abstract")
       settings.abstract = one_of(name, value, "yes", "no") == "yes";
     else if (name == "rsize")
-      settings.ring_bits = number(name, value, 1, memif::kMostRingBits);
+      settings.ring_bits = argument_number(name, value, 1, memif::kMostRingBits);
     else if (name == "bsize")
-      settings.buffer_bytes = number(name, value, 64, UINT16_MAX);
+      settings.buffer_bytes = argument_number(name, value, 64, UINT16_MAX);
     else if (name == "secret" && value.size() < sizeof memif::Init::secret)
       settings.secret = value;
     else if (const auto asked = name == "mac" ? parse_mac(std::string(value)) : std::nullopt)
