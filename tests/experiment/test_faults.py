@@ -168,7 +168,7 @@ def test_a_disturbed_trial_is_made_once_more_and_is_in_no_figure(
     assert len(summary.servers[0].levels[0]["completed_cps"].values) == 1
     row = next(row for row in summary.trials if row.number == first.number)
     assert row.flags[-1] == f"in no figure: {first.set_aside}"
-    assert "more not used" in of_trials(summary)
+    assert "1 more trial not used" in of_trials(summary)
 
 
 @pytest.mark.long

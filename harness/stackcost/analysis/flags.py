@@ -240,12 +240,12 @@ def _failed_connections(seen: Readings) -> list[str]:
     if load.failed:
         attempted = load.counter("tcps_connattempt")
         found.append(f"{load.failed:,} of {attempted:,} connections failed")
-    found += _other_statuses(load)
     if load.tls and load.tls.failures:
         found.append(load.tls.failures)
     if load.cut_flows:
         found.append(f"{load.cut_flows:,} flows had not ended at the end of the drain")
-    return found + _of_limits(seen) + [sign.words for sign in diagnosis(seen)]
+    found += _of_limits(seen) + [sign.words for sign in diagnosis(seen)]
+    return found + _other_statuses(load)  # causes come first
 
 
 def _other_statuses(load: Load) -> list[str]:
