@@ -24,6 +24,7 @@ from stackcost.collect import (
     tracking,
 )
 from stackcost.contracts.sample import Metric
+from stackcost.counting import counts
 from stackcost.files import SERVERS
 from stackcost.stacks.onload import counters
 from stackcost.systems.registry import module_of
@@ -61,4 +62,5 @@ def test_every_metric_is_defined_as_declared() -> None:
     text = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
     defined = {name: (unit, kind) for name, unit, kind in ROW.findall(text)}
     metrics: list[Metric] = [metric for each in COLLECTORS for metric in each.metrics]
+    metrics += [counts.INSTRUCTIONS, counts.STRING_BYTES]
     assert defined == {metric.name: (metric.unit, str(metric.kind)) for metric in metrics}

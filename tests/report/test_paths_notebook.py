@@ -14,7 +14,9 @@ from tests.report.test_http_notebooks import opened
 
 def test_the_answer_comes_first_and_the_waterfall_next() -> None:
     answer, plot, table, *_ = shown("paths", opened(summary_of(paths())))
-    assert answer.startswith("**dut/proxy_nginx adds 190 us of CPU to a connection that takes 80 ")
+    assert answer.startswith(
+        "**A connection takes 80 us of CPU on the bare server; dut/proxy_nginx adds 190 us; "
+    )
     assert "<svg" in plot and "dashed: the bare server" in plot
     assert re.search(r">270<", plot) and re.search(r">100<", plot), "the whole of each path"
     assert "bare server" in table and "+237.5%" in table
@@ -51,4 +53,4 @@ def test_it_is_in_the_report_of_paths_alone_and_on_the_terminal() -> None:
     assert "paths" not in fitting(opened(without))
     screen = io.StringIO()
     print_screen(summary, Console(file=screen, width=200))
-    assert screen.getvalue().startswith("dut/proxy_nginx adds 190 us of CPU to a connection")
+    assert screen.getvalue().startswith("A connection takes 80 us of CPU on the bare server; ")
