@@ -18,6 +18,7 @@ from stackcost.contracts.event_settings import QUICK
 from stackcost.contracts.http import HttpCounts, HttpSettings
 from stackcost.contracts.load import (
     ConstantLoad,
+    CountedLoad,
     DeviceEvent,
     EventTimeline,
     HeldFlows,
@@ -59,6 +60,7 @@ RATE = ConstantLoad(
 HOLD = HeldFlows(open_flows=50, state="tracked", held_flows=49.0, **TRAFFIC)
 LOADS: list[Load] = [
     RATE,
+    CountedLoad(offered_cps=500.0, connections=500, **TRAFFIC),
     HOLD,
     HttpClients(
         test="tps",

@@ -22,6 +22,10 @@ make the test less sensitive. But it assumes more: where the first turn of a rou
 than the second, random orders of so few rounds may be at the expense of one side, and the rate is
 not kept (docs/method.md, comparing). With even fewer rounds the comparison cannot
 tell, and says how many rounds are needed, as asv does (asv/_stats.py).
+
+Counts of instructions need no test: by how much those of one system differ is known
+(`COUNTS_DIFFER`), from boots of the guest on busy and quiet machines, and a larger difference is
+one of the systems.
 """
 
 from collections.abc import Sequence
@@ -34,7 +38,7 @@ from stackcost.analysis.between_runs import BetweenRuns
 from stackcost.analysis.pairing import paired_values
 from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, spread
-from stackcost.analysis.thresholds import RATE
+from stackcost.analysis.thresholds import COUNTS_DIFFER, RATE
 
 Test = Literal["pairs", "sides"]
 NOT_IN_TURN = (
@@ -48,12 +52,17 @@ class Design(NamedTuple):
 
     `paired`: the turns of a round were made one after the other, so that drifts affect both.
     `no_change`: the ratio B / A that counts as equal. `between`: how much measurements of one
-    system differ, if A and B are of two measurements; None if they took turns in one.
+    system differ, if A and B are of two measurements; None if they took turns in one. `counted`:
+    the values are counts of instructions, not measured ones.
     """
 
     paired: bool
     no_change: float = 1.0
     between: BetweenRuns | None = None
+    counted: bool = False
+
+
+COUNTED = Design(paired=False, counted=True)
 
 
 class Question(NamedTuple):
@@ -76,9 +85,10 @@ class Comparison(BaseModel):
     `low`, `high`: its interval, which holds the truth in the share `coverage` of all repetitions.
     `effect`: -1 (B is throughout below what counts as no difference) to 1; Cliff's delta, or of
     pairs their rank-biserial correlation. `p`: of the test; `p_corrected`: by Holm over all judged
-    figures. None where it was not judged or cannot be told; `reason` then says why. `detectable`:
-    the ratio, less 1, that as many turns with such a spread would show nine times in ten.
-    `set_aside`: in words, what is not in it.
+    figures. None where it was not judged, was counted, or cannot be told; `reason` then says why.
+    `detectable`: the ratio, less 1, that as many turns with such a spread would show nine times in
+    ten. `counted`: as in `Design`; there is no interval then. `set_aside`: in words, what is not in
+    it.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -89,6 +99,7 @@ class Comparison(BaseModel):
     a: Spread
     b: Spread
     paired: bool = False
+    counted: bool = False
     ratio: float | None = None
     low: float | None = None
     high: float | None = None
@@ -142,9 +153,12 @@ def ratio_of(a: Series, b: Series, design: Design) -> Comparison:
 
 def compare_all(questions: Sequence[Question], rate: float = RATE) -> list[Comparison]:
     """Several figures, corrected for how many of them are judged."""
-    family = sum(question.judged for question in questions)
     found = [_sized(question) for question in questions]
-    judged = [at for at, question in enumerate(questions) if question.judged]
+    judged = [at for at, each in enumerate(questions) if each.judged and not each.design.counted]
+    family = len(judged)
+    for at, question in enumerate(questions):
+        if question.judged and question.design.counted:
+            found[at] = _counted(found[at])
     for at in judged:
         found[at] = _tested(found[at], questions[at], rate / family)
     tested = [at for at in judged if found[at].p is not None]
@@ -166,13 +180,14 @@ def _sized(question: Question) -> Comparison:
         a=spread(list(mine.values()), unit, a.reason or reason, list(mine)),
         b=spread(list(theirs.values()), unit, b.reason or reason, list(theirs)),
         paired=design.paired,
+        counted=design.counted,
         set_aside=set_aside,
         reason=reason,
     )
     if reason:
         return draft
     found = _against(draft, design.no_change)
-    interval = found.interval or (None, None, None)
+    interval = (not design.counted and found.interval) or (None, None, None)
     low, high = (None if end is None else end * design.no_change for end in interval[:2])
     if design.between and low is not None and high is not None:
         nearest = 1 - design.between.apart
@@ -186,6 +201,23 @@ def _sized(question: Question) -> Comparison:
             "coverage": interval[2],
         }
     )
+
+
+def _counted(draft: Comparison) -> Comparison:
+    """Told when they differ by more than counts of one system do, and than those of a side do."""
+    if draft.ratio is None:
+        return draft.model_copy(update={"verdict": "cannot tell"})
+    own = max(max(side.values) / min(side.values) - 1 for side in (draft.a, draft.b))
+    apart = max(draft.ratio, 1 / draft.ratio) - 1
+    reason = f"counts of one system differ by at most {COUNTS_DIFFER:.1%}"
+    if apart > max(own, COUNTS_DIFFER):
+        verdict = "dearer" if draft.ratio > 1 else "cheaper"
+    elif own > COUNTS_DIFFER:
+        verdict = "cannot tell"
+        reason = f"counts of one side differ by {own:.1%}, and {reason}: count again"
+    else:
+        verdict = "no difference shown"
+    return draft.model_copy(update={"verdict": verdict, "reason": reason})
 
 
 def _against(draft: Comparison, no_change: float) -> ranks.RankEffect:
@@ -243,7 +275,7 @@ def _p_apart(draft: Comparison, question: Question, rate: float) -> float:
     """The p of B moved towards A by as much as two measurements may be apart; 1 where that makes it
     no difference, or one to the other side.
     """
-    by, (_, no_change, between) = _test(draft, question, rate), question.design
+    by, (_, no_change, between, _) = _test(draft, question, rate), question.design
     if by is None or draft.effect is None or between is None:
         return draft.p or 0.0
     nearer = 1 - between.apart if draft.effect > 0 else 1 / (1 - between.apart)

@@ -314,6 +314,12 @@ def _of_rate(seen: Readings) -> list[str]:
     return [f"completed {rate_words(rate)} connections/s of {rate_words(offered)} offered"]
 
 
+def _of_number(seen: Readings) -> list[str]:
+    load = seen.trial.traffic
+    missing = (load.connections or 0) - load.completed - load.failed
+    return [f"{missing:,} of {load.connections:,} connections were not made"] if missing > 0 else []
+
+
 def _wavered(seen: Readings, limit: float) -> list[str]:
     steady = steadiness_of(seen)
     if steady is None or steady.variation <= limit:
@@ -366,6 +372,7 @@ def limit_beside_server(clients: float, server: float, offered: bool) -> str:
 
 FAILURES: dict[Failure, Callable[[Readings], list[str]]] = {
     "connections failed": _failed_connections,
+    "connections missing": _of_number,
     "requests failed": _failed_requests,
     "rate missed": _of_rate,
     "flows not held": _of_hold,

@@ -11,9 +11,9 @@ from statistics import geometric_mean, median
 from typing import NamedTuple
 
 from stackcost.analysis.between_runs import BetweenRuns, of_runs
-from stackcost.analysis.comparison import Design, Question
+from stackcost.analysis.comparison import COUNTED, Design, Question
 from stackcost.analysis.figures.figure import RATES
-from stackcost.analysis.figures.registry import is_judged
+from stackcost.analysis.figures.registry import is_counted, is_judged
 from stackcost.analysis.head import Head, SystemFigure
 from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, spread
@@ -119,16 +119,21 @@ def questions(
 ) -> list[Question]:
     """All common figures, in the order of A's; each judged cost comes before its loads.
 
+    Of counted runs without the judged figures of time, which neither has.
+
     `label`: what the figures' names begin with. `same_run`: they took turns, round by round.
     """
     found: list[Question] = []
     tests = set()
     blocks = a.blocks, b.blocks
+    counted = any(is_counted(name) for name, _ in a.figures.keys() & b.figures.keys())
     for (name, load), figure in a.figures.items():
         if (name, load) not in b.figures:
             continue
         where = figure.of if load is None else f"{rate_words(load)}/s"
         spreads = figure.spread, b.figures[name, load].spread
+        if counted and is_judged(name) and not any(each.values for each in spreads):
+            continue
         if not name.endswith(COST) or load is None:
             found.append(_of_spreads(spreads, label + name, where, same_run, blocks))
             continue
@@ -184,6 +189,8 @@ def _of_spreads(
 ) -> Question:
     """A figure of which nothing is known but its values."""
     one, other = (Series.of_spread(each, each.unit in RATES) for each in spreads)
+    if is_counted(name):
+        return Question(one, other, COUNTED, name, where, is_judged(name))
     paired = same_run and one.numbered and other.numbered
     design = Design(paired, between=None if same_run else between_runs(one, other, blocks))
     return Question(one, other, design, name, where, is_judged(name))

@@ -25,6 +25,12 @@ BETWEEN_MEASUREMENTS = 0.02
 # Measurements from which a history tells it.
 HISTORY_NEEDED = 5
 
+# --- Counts of instructions (stackcost.analysis.comparison) ---
+
+# By how much counts of one system differ at most, as a share, in different boots of the guest
+# (docs/counting.md has what was seen).
+COUNTS_DIFFER = 0.002
+
 # --- What neighbours on the host add (slowed, undisturbed) ---
 
 # Known work takes up to 1 % longer than its least on a core that nothing disturbs. A slice of time

@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.load import ConstantLoad
+from stackcost.contracts.load import CountedLoad
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.counting.counts import read_counts, samples_of
@@ -19,33 +19,34 @@ TRIAL_S = 30.0
 TRAFFIC_LIMIT_S = 600.0
 
 
-class CountedConnections(LoadKind[CountingSession, ConstantLoad]):
+class CountedConnections(LoadKind[CountingSession, CountedLoad]):
     """A number of whole connections in each round; the experiment's rates are not used."""
 
     def __init__(self, experiment: Experiment):
         assert experiment.counted is not None
         self._part: Counted = experiment.counted
 
-    def loads(self, variant: Variant) -> list[ConstantLoad]:
+    def loads(self, variant: Variant) -> list[CountedLoad]:
         """One."""
-        return [ConstantLoad(offered_cps=self._part.offered_cps)]
+        part = self._part
+        return [CountedLoad(offered_cps=part.offered_cps, connections=part.connections)]
 
-    def seconds(self, load: ConstantLoad) -> float:
+    def seconds(self, load: CountedLoad) -> float:
         """On a machine that is not busy."""
         return TRIAL_S
 
-    def words(self, load: ConstantLoad) -> str:
+    def words(self, load: CountedLoad) -> str:
         """Their number."""
-        return f"{self._part.connections:,} connections, counted"
+        return f"{load.connections:,} connections, counted"
 
     def offer(self, session: CountingSession, trial: Trial) -> None:
         """Warm up, then count whole connections: nothing is open at either edge."""
-        load = trial.load_of(ConstantLoad)
+        load = trial.load_of(CountedLoad)
         rate = load.offered_cps
-        self._connections(session, rate, WARM_UP_SHARE * self._part.connections)
+        self._connections(session, rate, WARM_UP_SHARE * load.connections)
         begin = time.monotonic()
         with session.guest.window() as path:
-            self._connections(session, rate, self._part.connections)
+            self._connections(session, rate, load.connections)
         trial.phases["sustain"] = window = Window(begin, time.monotonic())
         load.client = _counters(session)  # of the last start alone
         trial.samples = list(samples_of(read_counts(path, session.symbols), session.tasks, window))

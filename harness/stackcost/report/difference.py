@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -167,10 +167,7 @@ def difference(a: Side, b: Side) -> Difference:
             _flagged(a, {mine for mine, _ in systems}),
             _flagged(b, {other for _, other in systems}),
         ),
-        machine=[
-            *differences(a.manifest.machine, b.manifest.machine),
-            *_between_hosts(a.manifest, b.manifest),
-        ],
+        machine=_other_differences(a.manifest, b.manifest, systems),
         guests=[
             f"{letter}: {mark}"
             for letter, side in (("A", a), ("B", b))
@@ -195,6 +192,24 @@ def _began(manifest: Manifest) -> datetime:
         raise StackcostError(
             f"the manifest of {manifest.run} does not say when it began"
         ) from error
+
+
+def _other_differences(a: Manifest, b: Manifest, systems: list[tuple[str, str]]) -> list[str]:
+    """What the machines differ in; of counted systems, which no machine changes, their guests."""
+    guests = [(_guest(a, of_a), _guest(b, of_b)) for of_a, of_b in systems]
+    if all(one and other for one, other in guests):
+        found = [line for one, other in guests for line in differences(one, other)]
+        return list(dict.fromkeys(found))
+    return [*differences(a.machine, b.machine), *_between_hosts(a, b)]
+
+
+def _guest(manifest: Manifest, system: str) -> dict[str, Any]:
+    """What a count may depend on; empty for a system that was timed."""
+    conditions = manifest.test_bed.get(system, {}).get("counted")
+    if not conditions:
+        return {}
+    kept = {name: each for name, each in conditions.items() if name != "command"}
+    return kept | {"program": manifest.servers.get(system, {}).get("program")}
 
 
 def _between_hosts(a: Manifest, b: Manifest) -> list[str]:
@@ -298,6 +313,9 @@ def difference_table(found: Difference, everything: bool) -> TextTable:
 def sentence(found: Difference) -> str:
     """The result in one sentence."""
     judged = [each for each in found.comparisons if each.p_corrected is not None]
+    counted = [each for each in found.comparisons if each.counted and each.verdict != "not judged"]
+    if counted and not judged:
+        return _of_counts(counted)
     differing = [each for each in judged if each.differs]
     unsure = [each for each in judged if each.verdict == "cannot tell"]
     if differing:
@@ -312,6 +330,14 @@ def sentence(found: Difference) -> str:
     return "no result: there are too few trials, or none of the judged figures was measured"
 
 
+def _of_counts(counted: list[Comparison]) -> str:
+    found: dict[str, list[Comparison]] = {}
+    for each in counted:
+        answer = "different" if each.differs else each.verdict
+        found.setdefault(f"{answer}: {{}}; {each.reason}", []).append(each)
+    return ". ".join(words.format(_changes(each)) for words, each in found.items())
+
+
 def _changes(comparisons: list[Comparison]) -> str:
     return "; ".join(f"{each.figure} at {each.at} {change_of(each)}" for each in comparisons)
 
@@ -322,7 +348,12 @@ def _if_apart(found: Difference) -> str:
 
 
 def _apart(asked: Sequence[Question]) -> str:
-    """By how much A and B of one system may be apart, in words: the most of the judged figures."""
+    """By how much A and B of one system may be apart, in words: the most of the judged figures.
+
+    Empty if all of them are counts.
+    """
+    if all(each.design.counted for each in asked if each.judged):
+        return ""
     known = [each.design.between for each in asked if each.judged and each.design.between]
     return max(known, key=lambda each: each.apart, default=ASSUMED).words
 

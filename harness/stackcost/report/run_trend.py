@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from stackcost.analysis.figures.registry import is_judged
+from stackcost.analysis.figures.registry import is_counted, is_judged
 from stackcost.analysis.trend import Measurement, Subject, Trend, trends
 from stackcost.contracts.errors import StackcostError
 from stackcost.report.basis import basis_of, program_digest
@@ -21,6 +21,7 @@ from stackcost.store import Manifest
 from stackcost.store.manifest import moment
 
 MACHINE_DIGITS = 8
+COUNTED = "a guest that counts"  # its counts are the same on any machine
 
 
 class RunTrends(BaseModel):
@@ -58,7 +59,8 @@ def run_trends(results: Path, only: str = "") -> RunTrends:
         older += answer.basis != basis_of(run, program)
         title, machine = str(manifest.experiment.get("title", "")), _machine_of(manifest)
         for each in answer.system_figures():
-            of = Subject(title, each.system, each.name, each.spread.unit, machine, each.at)
+            where = COUNTED if is_counted(each.name) else machine
+            of = Subject(title, each.system, each.name, each.spread.unit, where, each.at)
             if is_judged(each.name) and each.spread.values and of.has(only):
                 measured = Measurement(name=run.name, time=began, values=each.spread.values)
                 found.append((of, measured))

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from stackcost.analysis.summary import Summary
 from stackcost.report import disk_cache, past_ceiling
-from stackcost.report.counted import counted_tables
+from stackcost.report.counted import counted_systems, counted_tables
 from stackcost.report.flags import flag_lines, mostly_disturbed
 from stackcost.report.http import (
     clients_table,
@@ -120,7 +120,7 @@ def print_long(summary: Summary, console: Console) -> None:
     if series(summary):
         _print_table(clients_table(summary), console)
         _print_rates_and_disk(summary, console)
-    else:
+    elif not counted_systems(summary):
         for make in (load_table, breakdown_table, latency_table, memory_table):
             _print_table(make(summary), console)
         if any(factor.ratio.median is not None for factor in summary.factors):

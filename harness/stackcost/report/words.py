@@ -97,14 +97,16 @@ def change(ratio: float, low: float | None, high: float | None, coverage: float 
     return f"{text} ({_change(low)} to {_change(high)}{poor})"
 
 
-def _change(ratio: float) -> str:
-    return f"{ratio - 1:+.1%}" if ratio < MANY_TIMES else f"{number(ratio)} times"
+def _change(ratio: float, digits: int = 1) -> str:
+    return f"{ratio - 1:+.{digits}%}" if ratio < MANY_TIMES else f"{number(ratio)} times"
 
 
 def change_of(found: "Comparison") -> str:
-    """The change from A to B, with its interval."""
+    """The change from A to B, with its interval; a count has none, and a digit more."""
     if found.ratio is None:
         return UNKNOWN
+    if found.counted:
+        return _change(found.ratio, digits=2)
     return change(found.ratio, found.low, found.high, found.coverage)
 
 

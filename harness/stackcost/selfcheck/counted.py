@@ -10,7 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from stackcost.contracts.load import ConstantLoad
+from stackcost.analysis.thresholds import COUNTS_DIFFER
+from stackcost.contracts.load import CountedLoad
 from stackcost.contracts.sample import Metric
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import SERVER_NAMESPACE
@@ -24,8 +25,6 @@ from stackcost.loads.counted import CountedConnections
 from stackcost.session.progress import Progress
 from stackcost.systems.registry import server_class
 
-TWO_BOOTS = 0.002  # how far one connection may differ
-REST = 0.002  # the same of all but netfilter, between numbers of rules
 BYTES = 32_768
 RULES = (0, 100, 1000)
 CHAIN = "add table ip t; add chain ip t c {{ type filter hook input priority 0; }}; {rules}"
@@ -71,11 +70,11 @@ def rows(boots: Sequence[Mapping[str, float]]) -> Iterator[Row]:
         wanted = none + (few - none) * RULES[2] / RULES[1]
         yield Row(f"{boot}1,000 rules: ten times what 100 add (netfilter)", many, wanted, 0.01)
         rest = [seen[f"{count} rules, all"] - seen[f"{count} rules, netfilter"] for count in RULES]
-        yield Row(f"{boot}1,000 rules: everything else stays", rest[2], rest[0], REST)
+        yield Row(f"{boot}1,000 rules: everything else stays", rest[2], rest[0], COUNTS_DIFFER)
     first, *others = boots
     for other in others:
         a, b = other["0 rules, all"], first["0 rules, all"]
-        yield Row("one connection of the server, two boots", a, b, TWO_BOOTS)
+        yield Row("one connection of the server, two boots", a, b, COUNTS_DIFFER)
 
 
 @contextmanager
@@ -140,7 +139,9 @@ def _own(session: CountingSession, what: str) -> dict[Where, Count]:
 
 def connections(session: CountingSession) -> Connection:
     """Count a window of connections."""
-    load = ConstantLoad(offered_cps=500)
+    part = session.experiment.counted
+    assert part is not None
+    load = CountedLoad(offered_cps=part.offered_cps, connections=part.connections)
     trial = Trial(session.experiment.servers[0], 0, 1, load)
     CountedConnections(session.experiment).offer(session, trial)
     own = [each for each in trial.samples if each.labels["side"] == "server"]

@@ -118,6 +118,7 @@ ALL: tuple[Declared, ...] = (
 COSTS: tuple[Of, ...] = ("load", "http", "memory", "pair", "device", "gate")
 CEILINGS: tuple[Of, ...] = ("ceiling",)
 EVENTS: tuple[Of, ...] = ("event", "device")
+_COUNTED = tuple(f"{each.name}." for each in counted.ALL)
 _IN_OTHER_TABLES = tuple(f"{each.name}." for each in OF_LOADS if each.table != "loads")
 
 
@@ -167,6 +168,11 @@ def is_judged(name: str) -> bool:
     """Whether a figure, or the one whose kind it is, is one of the main figures."""
     bare = name.rpartition(": ")[2]
     return any(each.judged and f"{bare}.".startswith(f"{each.name}.") for each in ALL)
+
+
+def is_counted(name: str) -> bool:
+    """Whether a figure, or the one whose kind it is, is a count of instructions."""
+    return f"{name.rpartition(': ')[2]}.".startswith(_COUNTED)
 
 
 def definitions(

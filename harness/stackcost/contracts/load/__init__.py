@@ -10,6 +10,7 @@ from pydantic import Field
 
 from stackcost.contracts.load.base import Load
 from stackcost.contracts.load.constant import ConstantLoad
+from stackcost.contracts.load.counted import CountedLoad
 from stackcost.contracts.load.event import DeviceEvent, EventTimeline
 from stackcost.contracts.load.held import ESTABLISHED, FlowState, HeldFlows
 from stackcost.contracts.load.http import HttpClients
@@ -22,6 +23,7 @@ __all__ = [
     "ESTABLISHED",
     "CeilingKind",
     "ConstantLoad",
+    "CountedLoad",
     "DeviceEvent",
     "EventTimeline",
     "FlowState",
@@ -41,7 +43,14 @@ __all__ = [
 
 # The registry: a stored load is of one of these kinds.
 Stored: TypeAlias = Annotated[
-    ConstantLoad | HeldFlows | HttpClients | DeviceEvent | MixedLoad | OwnLoad | SearchStep,
+    ConstantLoad
+    | CountedLoad
+    | HeldFlows
+    | HttpClients
+    | DeviceEvent
+    | MixedLoad
+    | OwnLoad
+    | SearchStep,
     Field(discriminator="kind"),
 ]
 

@@ -25,7 +25,9 @@ from stackcost.contracts.network import NetworkCounts
 from stackcost.contracts.tls import TlsCounts
 
 # What is looked for in the trials of a kind; analysis/flags.py has the rule of each.
-Failure = Literal["connections failed", "requests failed", "rate missed", "flows not held"]
+Failure = Literal[
+    "connections failed", "connections missing", "requests failed", "rate missed", "flows not held"
+]
 Flag = Literal["disturbed", "suspended", "readings", "unsteady", "closed loop"]
 
 # tcp_drop() of BSD stacks counts every abort in one of the first two; the third are flows the
@@ -56,6 +58,7 @@ class Load(StoredData):
     state: str = ""
     open_flows: int | None = None
     held_flows: float | None = None
+    connections: int | None = None
     client: Mapping[str, float] = MappingProxyType({})
     schedule: Schedule | None = None
     cut_flows: int | None = None

@@ -1,0 +1,84 @@
+"""What is said of counted runs: each difference beyond that of boots is told, and nothing timed."""
+
+import io
+from pathlib import Path
+
+from rich.console import Console
+
+from stackcost.analysis.flags import flags_of
+from stackcost.analysis.readings import Readings
+from stackcost.report.answer import current, summarise_again
+from stackcost.report.difference import Side, difference, difference_table, sentence
+from stackcost.report.run_trend import run_trends
+from stackcost.report.terminal import print_long
+from tests.report.counted import store_counted, trial
+
+NGINX, OTHER = "nginx/kernel", "lighttpd-nss/kernel"
+
+
+def said(root: Path, *more: int) -> str:
+    """Of a run whose connections have so many more instructions than 110,000 in each round."""
+    before = store_counted(root / "a", {NGINX: [0, 20]})
+    after = store_counted(root / "b", {NGINX: more})
+    return sentence(difference(Side.of(str(before.path)), Side.of(str(after.path))))
+
+
+def test_a_difference_beyond_that_of_boots_is_told(tmp_path: Path) -> None:
+    text = said(tmp_path, 550, 560)
+    assert text == (
+        "different: instructions at 500/s +0.50%; counts of one system differ by at most 0.2%"
+    )
+
+
+def test_a_difference_as_boots_have_it_is_none(tmp_path: Path) -> None:
+    text = said(tmp_path, 120, 130)
+    assert text == (
+        "no difference shown: instructions at 500/s +0.10%; "
+        "counts of one system differ by at most 0.2%"
+    )
+
+
+def test_boots_that_differ_among_themselves_cannot_tell(tmp_path: Path) -> None:
+    text = said(tmp_path, 0, 3000)
+    assert text.startswith("cannot tell: instructions at 500/s +1.35%; counts of one side differ")
+    assert "count again" in text
+
+
+def test_two_systems_of_one_run_are_compared_by_counts_alone(tmp_path: Path) -> None:
+    run = store_counted(tmp_path, {NGINX: [0, 10], OTHER: [2200, 2210]})
+    found = difference(Side.of(f"{run.path}#{NGINX}"), Side.of(f"#{OTHER}", run_of=str(run.path)))
+    assert [row[0] for row in difference_table(found, everything=False).rows] == ["instructions"]
+    assert sentence(found).startswith("different: instructions at 500/s +2.00%; ")
+    assert found.apart == ""
+
+
+def test_counted_connections_are_counted() -> None:
+    assert flags_of(Readings(trial(NGINX, 1, 1)), [1]) == []
+
+
+def test_missing_connections_are_told() -> None:
+    seen = Readings(trial(NGINX, 1, 1, completed=480))
+    assert flags_of(seen, [1]) == ["20 of 500 connections were not made"]
+
+
+def test_another_kernel_of_the_guest_is_told_and_another_machine_is_not(tmp_path: Path) -> None:
+    before = store_counted(tmp_path / "a", {NGINX: [0, 20]})
+    after = store_counted(tmp_path / "b", {NGINX: [0, 20]}, kernel="6.12.1", processor="Other")
+    found = difference(Side.of(str(before.path)), Side.of(str(after.path)))
+    assert found.machine == ["kernel: 6.1.0-56-amd64 -> 6.12.1"]
+
+
+def test_runs_of_two_machines_are_one_trend(tmp_path: Path) -> None:
+    for root, processor in (("a", "One"), ("b", "Other")):
+        summarise_again(store_counted(tmp_path / root, {NGINX: [0, 20]}, processor=processor))
+        (tmp_path / "results").mkdir(exist_ok=True)
+        next((tmp_path / root).iterdir()).rename(tmp_path / "results" / root)
+    (trend,) = run_trends(tmp_path / "results").trends
+    assert trend.of.figure == "instructions" and "a guest that counts" in str(trend.of)
+
+
+def test_of_a_counted_run_no_table_of_times_is_printed(tmp_path: Path) -> None:
+    run = store_counted(tmp_path, {NGINX: [0, 20]})
+    printed = io.StringIO()
+    print_long(current(run), Console(file=printed, width=200))
+    assert "microseconds" not in printed.getvalue() and "Latency" not in printed.getvalue()
