@@ -1,5 +1,6 @@
 """A folder of many runs: `ls` lists all of them, `trend` finds where a figure changed."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ from tests.report.stored import store
 from tests.store.many import write_many
 
 RUNS, STEP = 40, 1.3
+FILES = "manifest.json", "summary.json"
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +62,24 @@ def test_a_change_of_a_cost_is_found_where_it_was(results: Path) -> None:
     assert changed and all(trend.groups[1].measurements[0].name == half for trend in changed)
     size = changed[0].groups[1].change
     assert size and size.ratio and size.ratio == pytest.approx(STEP, abs=0.05)
+
+
+def test_loads_that_each_run_searched_are_joined_by_their_share(results: Path) -> None:
+    for at, run in enumerate(sorted(results.iterdir())):
+        manifest, summary = (json.loads((run / name).read_text()) for name in FILES)
+        rates = []
+        for server in summary["servers"]:
+            for level in server["levels"]:
+                level["offered_cps"] += at  # each run finds another ceiling
+                rates.append(level["offered_cps"])
+        manifest["experiment"]["load"] = {"offered_shares": [0.25, 0.5, 0.75][: len(set(rates))]}
+        manifest["loads_found"] = {"ceilings": {}, "offered_cps": sorted(set(rates))}
+        for name, content in zip(FILES, (manifest, summary), strict=True):
+            (run / name).write_text(json.dumps(content))
+    found = run_trends(results, "nginx/kernel server_cpu_total")
+    assert found.single == 0
+    assert "at 25% of the ceiling" in str(found.trends[0].of)
+    assert {sum(len(g.measurements) for g in each.groups) for each in found.trends} == {RUNS}
 
 
 def test_only_the_answer_of_today_is_current(results: Path) -> None:

@@ -116,7 +116,8 @@ def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain")
         ).items()
         if str(process) not in known and not command.startswith(kernel_threads(seen, phase))
     )
-    return foreign / (window.length * len(cpus))
+    # Growth is scaled from readings to the whole window, so it may be a little more than all of it.
+    return min(1.0, foreign / (window.length * len(cpus)))
 
 
 def own_series(seen: Readings, cpus: Collection[int]) -> dict[str, list[list[Sample]]]:

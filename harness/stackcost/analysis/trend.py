@@ -26,7 +26,9 @@ SESSION = timedelta(hours=3)
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a trend is of. `at`: connections/s, if the figure is of a load."""
+    """What a trend is of. `at`: connections/s, if the figure is of a load; `is_share`: the share of
+    the ceiling that each run searched for its loads.
+    """
 
     title: str
     system: str
@@ -34,13 +36,15 @@ class Subject:
     unit: str
     machine: str
     at: float | None = None
+    is_share: bool = False
 
     def has(self, text: str) -> bool:
         """Whether this text is in its title, system or figure."""
         return text in f"{self.title} {self.system} {self.figure}"
 
     def __str__(self) -> str:
-        at = "" if self.at is None else f" at {self.at:,.0f}/s"
+        at = f"{self.at:.0%} of the ceiling" if self.is_share else f"{self.at or 0:,.0f}/s"
+        at = "" if self.at is None else f" at {at}"
         return f"{self.title}: {self.figure} of {self.system}{at}, machine {self.machine}"
 
 

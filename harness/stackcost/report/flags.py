@@ -8,7 +8,7 @@ from stackcost.report.stored import ONE_CORE
 from stackcost.report.words import count
 
 REPEATED = re.compile(r"; repeated as trial \d+")
-SHOWN = 6  # reasons besides failures; `stackcost show --long` and the report have every trial
+SHOWN = 3  # reasons besides failures; `stackcost show --long` and the report have every trial
 
 
 def flag_lines(summary: Summary) -> list[str]:

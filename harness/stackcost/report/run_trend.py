@@ -58,9 +58,13 @@ def run_trends(results: Path, only: str = "") -> RunTrends:
             continue
         older += answer.basis != basis_of(run, program)
         title, machine = str(manifest.experiment.get("title", "")), _machine_of(manifest)
+        shares = _shares(manifest)
         for each in answer.system_figures():
             where = COUNTED if is_counted(each.name) else machine
-            of = Subject(title, each.system, each.name, each.spread.unit, where, each.at)
+            share = shares.get(each.at)
+            at = each.at if share is None else share
+            named = title, each.system, each.name, each.spread.unit
+            of = Subject(*named, where, at, is_share=share is not None)
             if is_judged(each.name) and each.spread.values and of.has(only):
                 measured = Measurement(name=run.name, time=began, values=each.spread.values)
                 found.append((of, measured))
@@ -72,6 +76,16 @@ def run_trends(results: Path, only: str = "") -> RunTrends:
         unanswered=unanswered,
         older=older,
     )
+
+
+def _shares(manifest: Manifest) -> dict[float | None, float]:
+    """The shares of its ceiling that a run's rates are, by rate; empty if its file gave rates.
+
+    Each run finds another ceiling, so its rates are in no other run.
+    """
+    shares = manifest.experiment.get("load", {}).get("offered_shares", [])
+    found = manifest.loads_found
+    return dict(zip(found.offered_cps if found else [], shares, strict=False))
 
 
 def _machine_of(manifest: Manifest) -> str:

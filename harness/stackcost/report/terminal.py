@@ -41,9 +41,6 @@ from stackcost.report.terminal_table import draw
 from stackcost.report.verdict_notes import verdict_notes
 from stackcost.report.why import why_sentences, why_table
 
-# On one screen: categories with the most time, and functions with the most slab memory.
-SHOWN_CATEGORIES = 5
-SHOWN_OWNERS = 3
 SHOWN_COUNTS = 12  # categories, and functions, of a counted run
 SHOWN_TRIALS = 6  # of each kind; the report lists all
 
@@ -75,9 +72,7 @@ def print_screen(summary: Summary, console: Console) -> None:
             _print_line(line, console)
         for table in (
             short_cost_table(summary),
-            why_table(summary, SHOWN_CATEGORIES),
             short_memory_table(summary),
-            owner_table(summary, SHOWN_OWNERS),
             generator_table(summary),
         ):
             _print_table(table, console)

@@ -67,9 +67,9 @@ def why_sentences(summary: Summary) -> list[str]:
     ]
 
 
-def why_table(summary: Summary, most: int = SHOWN) -> TextTable:
+def why_table(summary: Summary) -> TextTable:
     """The largest categories of each system where its cost is quoted, or of each test of HTTP
-    clients, and of each difference: `most` of each.
+    clients, and of each difference.
 
     Median, and the range of the rounds. A difference that the samples leave open is "none seen",
     one that the rounds leave open is "unsure".
@@ -90,9 +90,9 @@ def why_table(summary: Summary, most: int = SHOWN) -> TextTable:
     for column in columns.values():
         for name, spread in column.spent.items():
             largest[name] = max(largest[name], spread.median or 0.0)
-    shown = {name for column in columns.values() for name in _largest(column.spent, most)}
+    shown = {name for column in columns.values() for name in _largest(column.spent, SHOWN)}
     for _, found in pairs:
-        shown |= {each.category for each in [each for each in found if each.is_known][:most]}
+        shown |= {each.category for each in [each for each in found if each.is_known][:SHOWN]}
     return TextTable(
         "What that time was spent on, us per connection: median (range of the rounds)",
         (

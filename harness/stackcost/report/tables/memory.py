@@ -63,8 +63,8 @@ def cache_table(summary: Summary) -> TextTable:
     )
 
 
-def owner_table(summary: Summary, most: int | None = None) -> TextTable:
-    """Which functions the slab memory of a flow belongs to. `most`: rows of each system's flows."""
+def owner_table(summary: Summary) -> TextTable:
+    """Which functions the slab memory of a flow belongs to."""
     return TextTable(
         "Slab memory with its owners: bytes per open flow, by the function that allocated them",
         ("server", "flows", "cache", "allocated by", "bytes per flow", "freed again, per flow"),
@@ -72,7 +72,7 @@ def owner_table(summary: Summary, most: int | None = None) -> TextTable:
             row
             for server in summary.servers
             for state, memory in server.memories.items()
-            for row in _owner_rows(server.name, state, memory)[:most]
+            for row in _owner_rows(server.name, state, memory)
         ],
         named=4,
     )

@@ -7,14 +7,12 @@ from stackcost.analysis.summary import Factor, Level, Memory, ServerResult, Summ
 from stackcost.analysis.thresholds import CONFIDENCE
 from stackcost.report.peer_parts import whole_cost
 from stackcost.report.tables.latency_unit import LatencyUnit
-from stackcost.report.tables.load import timed_of
 from stackcost.report.text_table import TextTable
 from stackcost.report.verdict_notes import CANNOT_TELL
 from stackcost.report.words import UNKNOWN, number, pair, range_or_reason, with_range
 
 MOST_LEVELS = 8  # rows; with more levels only the quoted level of each system is shown
 COMPLETION = "completion"
-BESIDE = "{} beside"  # of the kernel, on a polling peer's cores
 
 
 def short_factor_table(summary: Summary) -> TextTable:
@@ -65,40 +63,26 @@ def _times(ratio: Spread) -> str:
 
 
 def short_cost_table(summary: Summary) -> TextTable:
-    """CPU per connection and its completion time by load; with many loads only the quoted ones."""
+    """CPU per connection and its completion time by load; with many loads only the quoted ones.
+
+    Kinds of CPU time are in the tables of `show --long` and of the report.
+    """
     every = [(server, level) for server in summary.servers for level in server.levels]
     shown = every if len(every) <= MOST_LEVELS else list(_quoted(summary.servers))
-    kinds = list(dict.fromkeys(kind for _, level in shown for kind in level.kinds("server_cpu")))
-    beside = list(
-        dict.fromkeys(kind for _, level in shown for kind in level.kinds("peer_kernel_cpu"))
-    )
-    latency = LatencyUnit(spread for _, level in shown for spread in _completion(level)[1].values())
+    latency = LatencyUnit(spread for _, level in shown for spread in _completion(level).values())
     times = ("p50", "p99") if latency.known else ()
-    timed = ("timed",) if latency.known else ()
     completion = f", and completion time, {latency.unit}" if times else ""
     few = "" if len(shown) == len(every) else "; one load per system"
     return TextTable(
         f"CPU of one connection, us{completion}: medians{few}",
-        (
-            "system",
-            "load /s",
-            "done /s",
-            "CPU, us (range)",
-            *kinds,
-            *map(BESIDE.format, beside),
-            *times,
-            *timed,
-        ),
+        ("system", "load /s", "done /s", "CPU, us (range)", *times),
         [
             (
                 server.name,
                 f"{level.load}, {level.not_held}" if level.not_held else level.load,
                 number(level["completed_cps"].median),
                 with_range(whole_cost(level)),
-                *(_median(level.kinds("server_cpu").get(kind)) for kind in kinds),
-                *(_median(level.kinds("peer_kernel_cpu").get(kind)) for kind in beside),
-                *(latency.median(_completion(level)[1].get(name)) for name in times),
-                *(timed_of(level, _completion(level)[0], COMPLETION) for _ in timed),
+                *(latency.median(_completion(level).get(name)) for name in times),
             )
             for server, level in shown
         ],
@@ -113,12 +97,10 @@ def _quoted(servers: Sequence[ServerResult]) -> Iterator[tuple[ServerResult, Lev
             yield server, level
 
 
-def _completion(level: Level) -> tuple[str, dict[str, Spread]]:
-    """Percentiles of the completion time; of several template groups the slowest, by its name."""
-    groups = [
-        (name, kinds[COMPLETION]) for name, kinds in level.latency.items() if COMPLETION in kinds
-    ]
-    return max(groups, key=lambda each: each[1]["p99"].median or 0.0, default=("", {}))
+def _completion(level: Level) -> dict[str, Spread]:
+    """Percentiles of the completion time; of several template groups the slowest."""
+    groups = [kinds[COMPLETION] for kinds in level.latency.values() if COMPLETION in kinds]
+    return max(groups, key=lambda each: each["p99"].median or 0.0, default={})
 
 
 def short_memory_table(summary: Summary) -> TextTable:
