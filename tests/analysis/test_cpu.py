@@ -168,7 +168,7 @@ def test_on_shared_cores_only_the_servers_processes_are_known_and_clients_no_str
     level = summary(trial).servers[0].levels[0]
     assert level["server_cpu_total"].reason == "clients also ran on these cores"
     (one, *_) = series(summary(trial))
-    assert one.x == "worker processes on the clients' cores"
+    assert one.at(1) == "on the clients' cores"
 
 
 def test_generator_is_apart_and_its_core_never_charged_to_the_server() -> None:

@@ -6,6 +6,9 @@ import pytest
 
 from stackcost.contracts.trial import Trial
 from stackcost.report import http
+from stackcost.report.answers import http_answer
+from stackcost.report.opened import OpenedCosts, OpenedRuns
+from stackcost.store import Manifest
 from tests.analysis.http_trials import asked, summary
 
 
@@ -41,3 +44,17 @@ def test_so_is_one_system_by_another() -> None:
     found = summary(*first, *second)
     (row,) = http.tests_table(http.series(found), found).rows
     assert row[-1] == "+50.0% (+50.0% to +50.0%) *", "neither side was busy"
+
+
+@pytest.mark.parametrize(("name", "axis"), [("nginx/kernel", ""), ("nginx/kernel:1-workers", "1")])
+def test_a_number_of_workers_is_told_only_where_the_name_has_it(name: str, axis: str) -> None:
+    """A plan's fixed number, such as `workers: 4`, is not in a summary: 1 would be a guess."""
+    trials = rounds("tps", [1000, 2000])
+    for trial in trials:
+        trial.server = name
+    found = summary(*trials)
+    table = http.tests_table(http.series(found), found)
+    assert ("worker processes" in table.columns) == bool(axis)
+    assert all(len(row) == len(table.columns) for row in table.rows)
+    answer = http_answer(OpenedRuns([OpenedCosts(Manifest(run="made"), found)]))
+    assert ("worker process" in answer) == bool(axis)

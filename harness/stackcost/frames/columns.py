@@ -197,7 +197,7 @@ TESTS = {
     "run": _RUN,
     "system": Column("", "name of the system, without its number of workers or cores"),
     "count": Column("1", "number of workers or cores; 1 if neither varies"),
-    "counted": Column("", "what `count` counts, such as worker processes"),
+    "counted": Column("", "what `count` counts, such as worker processes; empty if neither varies"),
     "test": _TEST,
     "offered_cps": _OFFERED,
     "figure": Column("", '"connections", "requests", "throughput" or "latency"'),

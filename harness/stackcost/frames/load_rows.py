@@ -31,7 +31,7 @@ def tests(summary: Summary) -> Iterator[Row]:
                         "run": summary.run,
                         "system": system,
                         "count": count,
-                        "counted": one.x,
+                        "counted": one.axis,
                         "test": one.test,
                         "offered_cps": one.offered,
                         "figure": one.what,

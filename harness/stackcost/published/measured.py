@@ -24,7 +24,6 @@ from stackcost.contracts.system_names import (
 from stackcost.contracts.tls import VariedTls
 from stackcost.published.document import Load, Measurement, Shape
 from stackcost.report.http import Curve, limit_of, series
-from stackcost.report.http.figures import SHARED
 from stackcost.report.opened import (
     OpenedCeilings,
     OpenedCosts,
@@ -100,7 +99,7 @@ def _tested(run: OpenedCosts) -> Iterator[MeasuredFigure]:
     for one in every:
         for name, points in one.points.items():
             for count, level in points.items():
-                if level.http is None or one.x.endswith(SHARED):
+                if level.http is None or one.shared:
                     continue
                 what = f"{name}, {one.name}"
                 for axis, x in _places(run, one, count):

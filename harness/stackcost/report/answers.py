@@ -48,7 +48,8 @@ def http_answer(runs: OpenedRuns) -> str:
                     value = one.value(level)
                     if value.median is None or one.what == "latency":
                         continue
-                    words = f"{with_range(value)} {one.unit} ({one.test}, {name}, {one.at(x)})"
+                    where = ", ".join(filter(None, (one.test, name, one.at(x))))
+                    words = f"{with_range(value)} {one.unit} ({where})"
                     tls = " over TLS" if level.http and level.http.tls else ""
                     kind = one.what + tls
                     best[kind] = max(best.get(kind, (0.0, "")), (value.median, words))

@@ -28,13 +28,15 @@ NEAR_CEILING = 0.95  # of the highest value over x: from here on the ceiling cou
 class Curve:
     """One test's main figure over workers or cores, a column for each system.
 
-    `points`: the level by x, by system; x is 1 for systems that vary neither. `x`: its name.
+    `points`: the level by x, by system. `x`: its name; empty if no system varies it, and x is 1.
+    `shared`: clients had the same cores as the server.
     """
 
     test: str
     what: What
     unit: str
     x: str
+    shared: bool
     offered: float
     points: dict[str, dict[int, Level]]
 
@@ -47,9 +49,16 @@ class Curve:
         """The test, and its rate where it has one."""
         return f"{self.test} at {self.offered:,.0f}" if self.offered else self.test
 
+    @property
+    def axis(self) -> str:
+        """What x counts, and where; empty where there is nothing to say."""
+        return (self.x + (SHARED if self.shared else "")).strip()
+
     def at(self, x: int) -> str:
-        """So many workers or cores, in words."""
-        return f"{x} {self.x if x > 1 else SINGULAR.sub(FIRST_GROUP, self.x, count=1)}"
+        """So many workers or cores, in words; without their number where no system varies it."""
+        if not self.x:
+            return self.axis
+        return f"{x} {self.axis if x > 1 else SINGULAR.sub(FIRST_GROUP, self.axis, count=1)}"
 
     @property
     def title(self) -> str:
@@ -67,7 +76,7 @@ def is_scaled(every: Sequence[Curve]) -> bool:
 def series(summary: Summary) -> list[Curve]:
     """All tests of a run, in their order; one with long bodies by requests and by throughput."""
     found: dict[tuple[str, float, What], dict[str, dict[int, Level]]] = {}
-    axis = "worker processes"
+    axis = ""
     for server in summary.servers:
         column, x, name = axis_of(server.name)
         axis = name or axis
@@ -76,10 +85,9 @@ def series(summary: Summary) -> list[Curve]:
                 key = level.test, level.offered_cps, what
                 found.setdefault(key, {}).setdefault(column, {})[x] = level
     every = (level.http for server in summary.servers for level in server.levels)
-    if any(http and http.cores_shared for http in every):
-        axis += SHARED
+    shared = any(http and http.cores_shared for http in every)
     return [
-        Curve(test, what, UNITS[what], axis, offered, points)
+        Curve(test, what, UNITS[what], axis, shared, offered, points)
         for (test, offered, what), points in found.items()
     ]
 

@@ -19,7 +19,7 @@ def series_table(one: Curve, summary: Summary) -> TextTable:
     """Rows by x; a column for each system, and the gain of each measured one over the first."""
     columns, gains = systems([one], summary), _gains([one])
     title = f"{one.title} ({one.unit}){_means([one])}"
-    return TextTable(title, (one.x, *columns, *gains), _rows(one, columns, gains))
+    return TextTable(title, (one.axis, *columns, *gains), _rows(one, columns, gains))
 
 
 def result_tables(every: Sequence[Curve], summary: Summary) -> list[TextTable]:
@@ -32,11 +32,15 @@ def result_tables(every: Sequence[Curve], summary: Summary) -> list[TextTable]:
 def tests_table(every: Sequence[Curve], summary: Summary) -> TextTable:
     """All tests in one table."""
     columns, gains = systems(every, summary), _gains(every)
-    axis = every[0].x if every else ""
+    axis = (every[0].axis,) if every and every[0].x else ()
     return TextTable(
         f"Tests of HTTP clients: median (min-max of the rounds){_means(every)}",
-        ("test", "unit", axis, *columns, *gains),
-        [(one.name, one.unit, *row) for one in every for row in _rows(one, columns, gains)],
+        ("test", "unit", *axis, *columns, *gains),
+        [
+            (one.name, one.unit, *row[0 if axis else 1 :])
+            for one in every
+            for row in _rows(one, columns, gains)
+        ],
     )
 
 
