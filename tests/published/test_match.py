@@ -12,7 +12,7 @@ from stackcost.experiment.read_file import read_experiment
 from stackcost.files import EXPERIMENTS
 from stackcost.published.document import Document, documents
 from stackcost.published.match import NO_FIGURE, PublishedMatch, comparable, matches
-from stackcost.published.tables import matches_table, not_measured
+from stackcost.published.tables import conditions_here, matches_table, not_measured
 from stackcost.report.http import result_tables, series
 from stackcost.report.opened import OpenedCeilings, OpenedCosts, OpenedRuns
 from stackcost.store import Manifest
@@ -424,3 +424,13 @@ def test_latency_stands_beside_the_row_at_the_same_share_of_the_ceiling() -> Non
     assert found[70_000.0].reason.endswith("(1,500,000 requests/s)"), "written out"
     assert found[70_000.0].published_gain == pytest.approx(8_830_000 / 2150)
     assert found[70_000.0].gain == 1 and found[70_000.0].ratio is None
+
+
+@pytest.mark.parametrize("waited_s", [0.0, 5.0])
+def test_above_the_tables_stands_whether_the_machine_was_busy(waited_s: float) -> None:
+    """Its figures have a ratio as others have, which is then of a busy machine."""
+    trial = asked("wrk", 50, "made", 0, ANSWERED)
+    trial.load.waited_s = waited_s
+    made = manifest(cores={"load": [0], "server": [1]})
+    runs = OpenedRuns(costs=[OpenedCosts(made, summary(trial))])
+    assert ("1 of 1 trial were disturbed" in conditions_here(runs)) == bool(waited_s)

@@ -6,6 +6,7 @@ from stackcost.analysis.paths import hops_of
 from stackcost.analysis.summary import Summary
 from stackcost.published.document import Cell, Document, PublishedTable, documents
 from stackcost.published.match import NOT_MEASURED, PublishedMatch, places
+from stackcost.report.flags import mostly_disturbed
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.tables import TextTable
 from stackcost.report.words import count, number
@@ -82,10 +83,14 @@ def not_measured(found: Sequence[PublishedMatch]) -> list[str]:
 
 
 def conditions_here(runs: OpenedRuns) -> str:
-    """What differs in every row: the machine, the link and the length of these runs."""
-    pairs = [(run.manifest, run.summary.run) for run in runs.costs]
-    pairs += [(run.manifest, run.summary.run) for run in runs.ceilings]
-    lines = [f"- `{name}`: {_conditions(manifest)}" for manifest, name in pairs]
+    """What differs in every row: the machine, what else it did, the link, the runs' length."""
+    told = [
+        (each.manifest, each.summary.run, mostly_disturbed(each.summary)) for each in runs.costs
+    ]
+    told += [(each.manifest, each.summary.run, "") for each in runs.ceilings]
+    lines = [
+        f"- `{name}`: {_conditions(manifest)}. {busy}".strip() for manifest, name, busy in told
+    ]
     return (
         "What differs in every row of the tables below: these runs had another machine, on which "
         "load and server are joined by virtual links without a rate:\n\n" + "\n".join(lines)
