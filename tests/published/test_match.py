@@ -33,14 +33,17 @@ def run_of(
     resumed: bool = False,
     busy: tuple[float, float] = (0.8, 1.0),
     beside: Sequence[int] = (),
+    connections: int = 0,
 ) -> OpenedRuns:
     """A run of one test of HTTP clients on each server; each answers more than the one before.
 
-    `busy`: shares of the clients' and of the server's core.
+    `busy`: shares of the clients' and of the server's core. `connections`: of each client; 0: as
+    many as the cookbook of the first server has.
     """
+    connections = connections or (100 if servers[0].startswith("haproxy") else 50)
     trials = []
     for times, server in enumerate(servers, 1):
-        trial = asked("wrk", 50, "made", offered, times * ANSWERED)
+        trial = asked("wrk", connections, "made", offered, times * ANSWERED)
         trial.server = server
         settings, counted = trial.load.settings, trial.load.counted
         settings.measures, settings.body_bytes, settings.beside = measures, [body], list(beside)
@@ -409,7 +412,7 @@ def test_latency_stands_beside_the_row_at_the_same_share_of_the_ceiling() -> Non
     """The print's kernel keeps 1,000,000 requests/s; the closed loop here had 50,000."""
     made = []
     for name, offered in (("closed", 0.0), ("open", 5_000.0), ("open", 70_000.0), ("open", 3.0)):
-        trial = asked("h2load", 50, name, offered, ANSWERED)
+        trial = asked("h2load", 100, name, offered, ANSWERED)
         assert isinstance(trial.load, HttpClients) and trial.load.settings
         trial.load.settings.body_bytes = [1024]
         made.append(trial)
@@ -434,3 +437,27 @@ def test_above_the_tables_stands_whether_the_machine_was_busy(waited_s: float) -
     made = manifest(cores={"load": [0], "server": [1]})
     runs = OpenedRuns(costs=[OpenedCosts(made, summary(trial))])
     assert ("1 of 1 trial were disturbed" in conditions_here(runs)) == bool(waited_s)
+
+
+@pytest.mark.parametrize(("connections", "tables"), [(100, {"Table 4"}), (500, set())])
+def test_other_numbers_of_connections_are_other_measurements(
+    connections: int, tables: set[str]
+) -> None:
+    """Of open-500 and open-2000 the latency is of their queues and not of the printed load."""
+    many = {"offered": 100_000.0, "measures": "latency", "body": 1024, "connections": connections}
+    runs = run_of("haproxy/kernel", **many)
+    assert set(joined("haproxy_cookbook", runs)) == tables
+    why = reasons("haproxy_cookbook", runs)["Table 4"]
+    assert ("500 connections of each client instead of 100" in why) == (connections == 500)
+
+
+def test_a_share_of_the_ceiling_that_is_not_printed_is_told() -> None:
+    made = [asked("h2load", 100, n, at, ANSWERED) for n, at in (("closed", 0), ("open", 200_000))]
+    for trial in made:
+        trial.load.settings.body_bytes = [1024]
+    found = matches(
+        documents()["haproxy_cookbook"],
+        OpenedRuns(costs=[OpenedCosts(manifest(), summary(*made))]),
+    )
+    (ours,) = (each for each in found if each.table == "Table 4" and each.x == 200_000)
+    assert ours.reason == "no row for 200,000 requests/s, nor at 400% of the ceiling, as it is here"

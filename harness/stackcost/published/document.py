@@ -48,7 +48,7 @@ class _Part(BaseModel):
 
 class Measurement(_Part):
     """What a figure is of. A figure of ours joins a published one only if all of this is equal, but
-    for the fields in `MARKED`.
+    for the fields in `MARKED`, and for connections where the print does not say how many.
 
     `system`: a system's name here, such as "nginx/kernel". `load`: what loads it. `axis`: what the
     figure's x counts, such as "worker processes"; empty for a figure without one.
@@ -57,7 +57,8 @@ class Measurement(_Part):
     key of the kind `certificate`, unless it is `resumed`. `version`: of HTTP. `tcp`: the settings
     of an ASTF profile's TCP (`workload.tcp`). `network`: loss, delay and the like of the link, in
     words. `reuseport`: whether each worker of nginx has a listening socket. `beside`: lengths that
-    other HTTP clients request meanwhile.
+    other HTTP clients request meanwhile. `connections`: of each process of HTTP clients; 0: not
+    told.
     """
 
     system: str
@@ -73,11 +74,13 @@ class Measurement(_Part):
     network: str = ""
     reuseport: bool = True
     beside: tuple[int, ...] = ()
+    connections: int = 0
 
     def joins(self, own: "Measurement") -> bool:
         """Whether a figure of ours may stand beside a published one of this."""
-        fields = type(self).model_fields.keys() - set(MARKED)
-        return all(getattr(self, name) == getattr(own, name) for name in fields)
+        fields = type(self).model_fields.keys() - {*MARKED, "connections"}
+        same = all(getattr(self, name) == getattr(own, name) for name in fields)
+        return same and self.connections in (0, own.connections)
 
 
 class PublishedFigure(_Part):
@@ -185,6 +188,7 @@ class Document(BaseModel):
     """One publication's tables. `conditions`: what they were measured on and with, in short.
 
     `systems`: what its tables with a shape measured, by column, as a system's name here.
+    `connections`: of each process of HTTP clients in these; 0: the print does not say.
     `measured_by`: the commands that measure the same here.
     """
 
@@ -195,6 +199,7 @@ class Document(BaseModel):
     conditions: str = Field(min_length=1)
     measured_by: str
     systems: dict[str, str] = {}
+    connections: int = Field(default=0, ge=0)
     tables: list[PublishedTable]
 
     @model_validator(mode="after")
@@ -216,6 +221,7 @@ class Document(BaseModel):
                         response_bytes=table.lengths,
                         tls=tls,
                         beside=table.beside,
+                        connections=self.connections,
                     )
                     ceiling = table.ceilings.get(column)
                     for x, value in table.points(column):

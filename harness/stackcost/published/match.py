@@ -211,10 +211,11 @@ def _pair(
     size, reason = any_row.unit_size, ""
     fewer = False
     if row is None and own.x is not None and any_row.x is not None:
-        reason = (
-            f"no row for {places(own.x, own.of.axis)}; {any_row.value:,g} for "
-            f"{places(any_row.x, own.of.axis)}"
-        )
+        reason = f"no row for {places(own.x, own.of.axis)}"
+        if own.share and any_row.share:
+            reason += f", nor at {own.share:.0%} of the ceiling, as it is here"
+        else:
+            reason += f"; {any_row.value:,g} for {places(any_row.x, own.of.axis)}"
         fewer = own.of.axis == WORKERS and own.x < lowest and not _obstacles(any_row, own)
     if row:
         reason = "; ".join(_obstacles(row, own))
@@ -268,6 +269,9 @@ def _differences(figure: PublishedFigure, own: MeasuredFigure) -> list[str]:
         found.append(f"a certificate of {here.certificate} instead of {there.certificate}")
     if there.resumed != here.resumed:
         found.append("resumed handshakes instead of full ones")
+    if there.connections not in (0, here.connections) and there.load == here.load:
+        told = f"{here.connections:,} connections of each client instead of {there.connections:,}"
+        found.append(told)
     if there.version != here.version:
         found.append(f"HTTP/{here.version} instead of HTTP/{there.version}")
     found += _marked(figure, own)

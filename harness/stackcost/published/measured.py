@@ -183,6 +183,7 @@ def _requested(
         resumed=http.resumed,
         version=http.version,
         reuseport=_has_reuseport(run.manifest, name),
+        connections=http.connections,
     )
 
 

@@ -122,7 +122,7 @@ def _beside(match: PublishedMatch, table: PublishedTable) -> tuple[str, ...]:
     figure = match.column
     if match.x is not None and (table.shape or match.published is None):
         figure += f" at {places(match.x, match.axis)}"
-    if match.unit != table.unit:
+    if match.unit != table.unit and match.unit not in match.column:
         figure += f", {match.unit}"
     value = f"{_digits(match.value)} ({_digits(match.low)}-{_digits(match.high)})"
     if match.published is not None and match.reason:
