@@ -55,6 +55,7 @@ DEVICES = {
 }
 SHIPPED = {
     "nginx/kernel": (SERVERS / "nginx_kernel/server.py", "NginxKernel"),
+    "nginx-tracked/kernel": (SERVERS / "nginx_kernel/tracked.py", "NginxTracked"),
     "haproxy/kernel": (SERVERS / "haproxy/server.py", "HAProxyFarm"),
     "nginx-cache/kernel": (SERVERS / "nginx_cache/server.py", "NginxCache"),
     "lighttpd-openssl/kernel": (SERVERS / "lighttpd/server.py", "LighttpdOpenSsl"),
