@@ -1,7 +1,10 @@
 """Counts become instructions per connection, apart from all that is timed."""
 
+import pytest
+
 from stackcost.analysis.figures import counted
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.why.table import table
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
@@ -40,3 +43,25 @@ def test_functions_and_categories_add_up() -> None:
     assert found["TCP"] == 70.0
     assert found["in no category"] == 20.0
     assert sum(found.values()) == 100.0
+
+
+@pytest.mark.parametrize(
+    ("function", "category"),
+    [
+        ("memset_orig", "copying and checksums"),  # of 6.12, where a processor lacks fast rep stosb
+        ("__list_add_valid", "lists, trees, locks and clocks of all parts"),
+        ("__kvmalloc_node_noprof", "skb and page allocation"),
+        ("do_syscall_64", "system-call entry and exit"),
+        ("finish_task_switch.isra.0", "scheduling and waking"),
+        ("unheard_of", "in no category"),
+    ],
+)
+def test_a_function_without_its_callers_has_a_category(function: str, category: str) -> None:
+    where = Where("nginx", "", "kernel", function)
+    assert counted.by_category(trial({where: Count(600, 0)})) == {category: 60.0, "user mode": 0}
+
+
+def test_helpers_have_their_callers_category_in_a_stack() -> None:
+    assert table().find("ip_rcv;nft_do_chain;memset_orig").category == table().category(
+        "nft_do_chain"
+    )

@@ -9,12 +9,14 @@ from stackcost.contracts.sample import Sample
 from stackcost.contracts.window import Window
 from stackcost.counting.counts import (
     INSTRUCTIONS,
+    RCU_CALLBACKS,
     STRING_BYTES,
     Count,
     Where,
     read_counts,
     samples_of,
 )
+from stackcost.counting.guest import sections_of
 from stackcost.counting.symbols import Symbols
 
 KERNEL = "ffffffff81000000 T tcp_ack\nffffffff81000100 t memset\nffffffff81000200 D no_code\n"
@@ -80,6 +82,20 @@ def test_only_the_servers_own_work_is_the_servers() -> None:
     assert sorted(filter(None, last("other", INSTRUCTIONS.name))) == [20, 30]
 
 
+def test_rcu_callbacks_are_the_servers_whichever_task_they_interrupt() -> None:
+    counts = {
+        Where("nginx", RCU_CALLBACKS, "kernel", "file_free_rcu"): Count(10, 0),
+        Where("swapper/0", RCU_CALLBACKS, "kernel", "file_free_rcu"): Count(20, 0),
+        Where("nginx", "interrupt", "kernel", "tick_sched_timer"): Count(40, 0),
+    }
+    last = {
+        (sample.labels["side"], sample.labels["task"]): sample.value
+        for sample in samples_of(counts, {"nginx"}, Window(1.0, 2.0))
+        if sample.time == 2.0
+    }
+    assert last == {("server", "RCU callbacks"): 30, ("other", "nginx"): 40}
+
+
 def _is(sample: Sample, side: str, metric: str) -> bool:
     return sample.metric == metric and sample.labels["side"] == side
 
@@ -87,3 +103,16 @@ def _is(sample: Sample, side: str, metric: str) -> bool:
 def test_a_function_ends_where_the_next_one_begins() -> None:
     assert SYMBOLS.bounds("tcp_ack") == (0xFFFFFFFF81000000, 0xFFFFFFFF81000100)
     assert SYMBOLS.bounds("unknown") is None
+
+
+def test_the_plugin_is_told_where_softirqs_and_interrupts_begin_and_end() -> None:
+    names = "run_timer_softirq handle_softirqs asm_sysvec_apic_timer_interrupt asm_common_interrupt"
+    kernel = "".join(
+        f"{0xFFFFFFFF81000000 + 16 * at:x} T {name}\n"
+        for at, name in enumerate([*names.split(), "native_irq_return_iret", "end"])
+    )
+    assert sections_of(kernel).splitlines() == [
+        "timers ffffffff81000000 ffffffff81000010 ffffffff81000020",
+        "interrupt ffffffff81000020 ffffffff81000040 ffffffff81000041",
+        "interrupt ffffffff81000030 ffffffff81000040 ffffffff81000041",
+    ]

@@ -5,12 +5,16 @@ from pathlib import Path
 
 from rich.console import Console
 
+import stackcost
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.report.answer import current, summarise_again
 from stackcost.report.difference import Side, difference, difference_table, sentence
+from stackcost.report.notebook import fitting
+from stackcost.report.opened import open_runs
 from stackcost.report.run_trend import run_trends
 from stackcost.report.terminal import print_long
+from tests.report.cells import shown
 from tests.report.counted import store_counted, trial
 
 NGINX, OTHER = "nginx/kernel", "lighttpd-nss/kernel"
@@ -82,3 +86,32 @@ def test_of_a_counted_run_no_table_of_times_is_printed(tmp_path: Path) -> None:
     printed = io.StringIO()
     print_long(current(run), Console(file=printed, width=200))
     assert "microseconds" not in printed.getvalue() and "Latency" not in printed.getvalue()
+
+
+def test_the_library_has_counts_by_system_and_function(tmp_path: Path) -> None:
+    run = store_counted(tmp_path, {NGINX: [0, 10], OTHER: [2200, 2210]})
+    counts = stackcost.open(run.path).counts
+    own = counts[(counts["side"] == "server") & (counts["round"] == 1)]
+    table = own.pivot_table("instructions", "function", "system", "sum")
+    assert table.loc["tcp_ack"].to_dict() == {NGINX: 60_000, OTHER: 60_000}
+    assert table.loc["nf_hook_slow", OTHER] == 2200
+    assert own.groupby("system")["instructions"].sum().to_dict() == {NGINX: 110_000, OTHER: 112_200}
+    assert set(own[own["function"] == "tcp_ack"]["category"]) == {"TCP"}
+
+
+def test_the_notebook_answers_and_draws_functions_by_system(tmp_path: Path) -> None:
+    run = store_counted(tmp_path, {NGINX: [0, 10], OTHER: [2200, 2210]})
+    answer, categories, functions, *tables = shown("counted_cost", [run.path])
+    assert answer == (
+        "**One connection takes these instructions: 110,005 on nginx/kernel; "
+        "112,205 on lighttpd-nss/kernel.**"
+    )
+    assert "<svg" in categories and "netfilter and connection tracking" in categories
+    assert "<svg" in functions and "nf_hook_slow" in functions and OTHER in functions
+    assert "Instructions of one connection by function" in "".join(tables)
+
+
+def test_the_report_of_a_counted_run_has_its_notebook_and_none_of_times(tmp_path: Path) -> None:
+    run = store_counted(tmp_path, {NGINX: [0, 10]})
+    summarise_again(run)
+    assert fitting(open_runs([run.path])) == ["counted_cost", "trust"]

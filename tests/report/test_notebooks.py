@@ -32,6 +32,7 @@ LISTED = re.compile(r"([\w ]+ [\d.]+, ){2}")  # "user 7.5, system 78, irq 18"
 OF_HTTP_CLIENTS = ["past_ceiling", "disk_cache"]  # see test_http_notebooks.py
 OF_PATHS = ["paths"]  # see test_paths_notebook.py
 OF_NETWORKS = ["network"]  # see tests/analysis/test_network.py
+OF_COUNTS = ["counted_cost"]  # see test_counted.py
 OF_HTTP_COSTS = ["http_versions", "tls"]  # see test_http_costs_notebooks.py
 
 
@@ -83,7 +84,7 @@ class _Page(HTMLParser):
 
 
 def test_the_notebooks_are_these_and_hold_no_outputs() -> None:
-    names = NAMES + OF_HTTP_CLIENTS + OF_PATHS + OF_NETWORKS + OF_HTTP_COSTS
+    names = NAMES + OF_HTTP_CLIENTS + OF_PATHS + OF_NETWORKS + OF_HTTP_COSTS + OF_COUNTS
     assert sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")) == sorted(names)
     for name in names:
         assert question(name).endswith("?"), "each begins with its question"

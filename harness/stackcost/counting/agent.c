@@ -227,12 +227,15 @@ static void close_connection(int channel) {
   spin();
 }
 
-/* nopl X(%rax,%rax,1), which the plugin knows by X. */
+/* nopl X(%rax,%rax,1), which the plugin knows by X. Before it all that is under way ends, also the
+   callbacks of RCU, which come after some ticks. */
 static void mark(int what) {
   if (what == 1) {
     in_window = 1;
     spin();
-    usleep(10000); /* what is under way ends */
+  }
+  usleep(100000);
+  if (what == 1) {
     __asm__ volatile(".byte 0x0f,0x1f,0x84,0x00,0xc5,0x5c,0x01,0x00");
   } else {
     __asm__ volatile(".byte 0x0f,0x1f,0x84,0x00,0xc5,0x5c,0x02,0x00");

@@ -10,6 +10,8 @@ from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.contracts.window import Window
 from stackcost.counting.symbols import KERNEL_FROM, Symbols
 
+# The kernel frees the files and sockets of the server's connections so, while any task runs.
+RCU_CALLBACKS = "RCU-callbacks"
 SOURCE = "executions of translated blocks in an emulated guest (QEMU's TCG, a plugin)"
 INSTRUCTIONS = Metric("count.instructions", "1", Kind.COUNTER, SOURCE)
 STRING_BYTES = Metric("count.string_bytes", "B", Kind.COUNTER, SOURCE)
@@ -69,15 +71,17 @@ def samples_of(
 ) -> Iterable[Sample]:
     """Samples at both edges of a window.
 
-    `server`: names of the server's tasks, which are told by function; the others by task.
+    `server`: names of the server's tasks, which are told by function, as RCU callbacks are; the
+    others by task.
     """
     merged: dict[tuple[tuple[str, str], ...], list[int]] = defaultdict(lambda: [0, 0])
     for where, count in counts.items():
-        own = where.task in server and not where.section
+        freed = where.section == RCU_CALLBACKS
+        own = freed or (where.task in server and not where.section)
         labels = {
             "side": "server" if own else "other",
-            "task": where.task,
-            "section": where.section,
+            "task": "RCU callbacks" if freed else where.task,
+            "section": "" if freed else where.section,
             "mode": where.mode,
             "function": where.function if own else "",
         }

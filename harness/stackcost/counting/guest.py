@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.counting.counts import RCU_CALLBACKS
 from stackcost.counting.initial_disk import initial_disk
 from stackcost.counting.kernel import Kernel
 from stackcost.counting.line import CLEAR, WRITE, Line
@@ -28,9 +29,19 @@ MEMORY_MB = 1024
 ENDING_S = 1.0
 BOOT_LIMIT_S = 900.0  # 15 s on an idle machine
 # Work that the kernel does while another task runs, by the function that does it and the one that
-# calls it. What a veth sends to the generator is received so; the server's own receive work is a
-# thread's (threaded NAPI).
-SECTIONS = {"receive": ("process_backlog", "__napi_poll")}
+# calls it: softirqs by vector. What a veth sends to the generator is received so; the server's own
+# receive work is a thread's (threaded NAPI).
+SECTIONS = (
+    ("receive", "process_backlog", "__napi_poll"),
+    ("timers", "run_timer_softirq", "handle_softirqs"),
+    ("timers", "hrtimer_run_softirq", "handle_softirqs"),
+    ("scheduler", "run_rebalance_domains", "handle_softirqs"),  # until 6.9
+    ("scheduler", "sched_balance_softirq", "handle_softirqs"),
+    ("RCU", "rcu_core_si", "handle_softirqs"),
+    (RCU_CALLBACKS, "rcu_do_batch", "rcu_core"),
+)
+INTERRUPTS = ("asm_sysvec_", "asm_common_interrupt")  # their entries; all end by
+INTERRUPT_ENDS = "native_irq_return_iret"
 PROGRAM_BEGINS = "proc_exec_connector"
 # Without them the guest could not find its files.
 MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_console", "veth")
@@ -116,7 +127,7 @@ def _booted(
     found = kernel.modules([*MODULES, *modules])
     disk = folder / "initial-disk"
     disk.write_bytes(initial_disk(agent_program().read_bytes(), found))
-    (folder / "sections").write_text(_sections(functions))
+    (folder / "sections").write_text(sections_of(functions))
     # The path of a socket is 107 bytes long at most.
     with tempfile.TemporaryDirectory(prefix="sc-") as place:
         path = Path(place) / "line"
@@ -168,13 +179,16 @@ def _command(kernel: Kernel, folder: Path, disk: Path, line: Path, command_line:
     ]
 
 
-def _sections(functions: str) -> str:
-    """The plugin's file: a line for each section whose functions are known."""
+def sections_of(functions: str) -> str:
+    """The plugin's file: a line for each section whose functions are known (/proc/kallsyms)."""
     symbols, lines = Symbols(functions, {}), []
-    for name, (entry, caller) in SECTIONS.items():
+    for name, entry, caller in SECTIONS:
         begins, calls = symbols.bounds(entry), symbols.bounds(caller)
         if begins and calls:
             lines.append(f"{name} {begins[0]:x} {calls[0]:x} {calls[1]:x}\n")
+    if ends := symbols.bounds(INTERRUPT_ENDS):
+        for start in symbols.starts_of(INTERRUPTS):
+            lines.append(f"interrupt {start:x} {ends[0]:x} {ends[0] + 1:x}\n")
     if begins := symbols.bounds(PROGRAM_BEGINS):
         lines.append(f"program {begins[0]:x} 0 0\n")
     return "".join(lines)

@@ -10,11 +10,12 @@
    from the guest's memory, which QEMU has in a memory file that is found in /proc/self/maps.
 
    A section is a part of the kernel's work that any task may have to do, such as a softirq: it lasts
-   from the entry of a function to the next instruction of the function that has called it.
+   from the entry of a function to the next instruction of the function that has called it, and of
+   an interrupt to its end. Sections nest.
 
    Arguments: counts=PATH, of the counts; windows are numbered, and so are their files.
-   sections=PATH: a line for each section: name, entry, and begin and end of the caller; these are 0
-   of the function that a program begins with. */
+   sections=PATH: a line for each section: name, entry, and begin and end of where it is over, which
+   is the caller; these are 0 of the function that a program begins with. */
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -51,7 +52,7 @@ const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *);
 
 EXPORT int qemu_plugin_version = API_VERSION;
 
-enum { TASKS = 96, SECTIONS = 8, NAME = 16, BUCKETS = 1 << 16, TASK_BYTES = 16384 };
+enum { TASKS = 96, SECTIONS = 64, DEPTH = 16, NAME = 16, BUCKETS = 1 << 16, TASK_BYTES = 16384 };
 static const uint64_t DIRECT_MAP = 0xffff888000000000, IMAGE = 0xffffffff80000000;
 
 /* A translated block. repeated: bytes that each execution moves, of a block that is a repetition of
@@ -72,7 +73,8 @@ static struct section {
   char name[32];
   uint64_t entry, caller, end;
 } sections[SECTIONS];
-static int known_sections, section = -1;
+static int known_sections, depth;
+static const struct section *inside[DEPTH]; /* the innermost last */
 static uint64_t current_task;
 static const char *file;
 static unsigned char *memory;
@@ -129,7 +131,7 @@ static void find_name(uint64_t task) {
 /* Counts from now on belong to the current task and section. */
 static void choose(void) {
   char name[sizeof names[0]];
-  snprintf(name, sizeof name, "%.*s|%s", NAME, task, section < 0 ? "" : sections[section].name);
+  snprintf(name, sizeof name, "%.*s|%s", NAME, task, depth ? inside[depth - 1]->name : "");
   for (current = 0; current < tasks; ++current)
     if (strcmp(names[current], name) == 0) return;
   if (tasks == TASKS) { /* many programs: those of the last name */
@@ -153,7 +155,7 @@ static void read_name(void) {
 static void entered(unsigned cpu, meminfo info, uint64_t address, void *unused) {
   current_task = address - stack_field;
   ++switches;
-  section = -1;
+  depth = 0;
   read_name();
 }
 
@@ -161,13 +163,15 @@ static void entered(unsigned cpu, meminfo info, uint64_t address, void *unused) 
 static void program_began(unsigned cpu, void *unused) { read_name(); }
 
 static void section_entered(unsigned cpu, void *which) {
-  section = (int)((struct section *)which - sections);
+  if (depth == DEPTH) return;
+  inside[depth++] = which;
   choose();
 }
 
-static void section_left(unsigned cpu, void *unused) {
-  if (section < 0) return;
-  section = -1;
+/* Its caller goes on, or has not come so far yet. */
+static void section_left(unsigned cpu, void *which) {
+  if (!depth || inside[depth - 1]->caller != ((struct section *)which)->caller) return;
+  --depth;
   choose();
 }
 
@@ -265,7 +269,7 @@ static void translated(plugin_id id, struct qemu_plugin_tb *tb) {
     else if (address == sections[i].entry)
       qemu_plugin_register_vcpu_tb_exec_cb(tb, section_entered, NO_REGISTERS, sections + i);
     else if (address >= sections[i].caller && address < sections[i].end)
-      qemu_plugin_register_vcpu_tb_exec_cb(tb, section_left, NO_REGISTERS, NULL);
+      qemu_plugin_register_vcpu_tb_exec_cb(tb, section_left, NO_REGISTERS, sections + i);
   }
   qemu_plugin_register_vcpu_tb_exec_cb(tb, executed, NO_REGISTERS,
                                        block_of(address, (uint32_t)count, repeated));

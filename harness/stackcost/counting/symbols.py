@@ -37,6 +37,11 @@ class Symbols:
                 return file
         return "?"
 
+    def starts_of(self, prefixes: tuple[str, ...]) -> list[int]:
+        """Where each function of the kernel begins whose name begins so."""
+        pairs = zip(self._starts, self._names, strict=True)
+        return [start for start, name in pairs if name.startswith(prefixes)]
+
     def bounds(self, name: str) -> tuple[int, int] | None:
         """Where a function of the kernel begins and the next one begins; None: there is none."""
         if name not in self._names:

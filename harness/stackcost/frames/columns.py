@@ -71,6 +71,24 @@ WHY = {
     ),
     "reason": _REASON,
 }
+COUNTS = {
+    "run": _RUN,
+    "trial": Column("1", "number of the trial"),
+    "round": _ROUND,
+    "system": _SYSTEM,
+    "offered_cps": _OFFERED,
+    "side": Column("", '"server", or "other": generator, idle task, interrupts and other threads'),
+    "task": Column("", "name of the task; RCU callbacks are the server's, whatever they interrupt"),
+    "mode": Column("", '"user" or "kernel"'),
+    "function": Column(
+        "", "function of the kernel, in user mode the file with the code; empty for other sides"
+    ),
+    "category": Column("", "what the function does"),
+    "instructions": Column("1", "executed per completed connection"),
+    "string_bytes": Column(
+        "B", "moved per completed connection by string instructions that repeat"
+    ),
+}
 MEMORY = {
     "run": _RUN,
     "system": _SYSTEM,
@@ -334,6 +352,7 @@ PUBLISHED_MATCHES = {
 TABLES = {
     "costs": COSTS,
     "why": WHY,
+    "counts": COUNTS,
     "memory": MEMORY,
     "memory_points": MEMORY_POINTS,
     "latency": LATENCY,

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from stackcost.analysis.ceiling.summary import CeilingSummary
+from stackcost.analysis.figures import counted
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Level, Memory, ServerResult, Summary, TrialRow
@@ -57,6 +58,14 @@ def why(run: str, system: str, seen: Readings, cpus: tuple[int, ...]) -> Iterato
         return
     for part in found.parts:
         yield {**head, **part._asdict(), "reason": ""}
+
+
+def counts(run: str, system: str, seen: Readings) -> Iterator[Row]:
+    """Instructions by task, mode and function in one trial; none of one that was timed."""
+    trial = seen.trial
+    head = {"run": run, "trial": trial.number, "round": trial.round}
+    for each in counted.counts(seen):
+        yield {**head, "system": system, "offered_cps": trial.offered_cps, **each._asdict()}
 
 
 def memory(summary: Summary) -> Iterator[Row]:

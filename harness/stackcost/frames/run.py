@@ -69,6 +69,22 @@ class Run:
         )
 
     @property
+    def counts(self) -> pandas.DataFrame:
+        """Instructions per connection by task, mode and function, in each counted trial.
+
+        From the trials themselves. A run that was timed has no rows.
+        """
+        return _frame(
+            "counts",
+            (
+                row
+                for folder, before in self._numbered()
+                for seen, _ in sampled_trials(folder)
+                for row in rows.counts(folder.manifest().run, before + seen.trial.server, seen)
+            ),
+        )
+
+    @property
     def memory(self) -> pandas.DataFrame:
         """Bytes per open flow by kind of memory and by slab cache, in each round."""
         return _frame("memory", (row for s in self.opened.summaries for row in rows.memory(s)))

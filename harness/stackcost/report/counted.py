@@ -1,6 +1,6 @@
 """The tables of a counted run: instructions per connection by system, category and function."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Level, ServerResult, Summary
@@ -19,6 +19,16 @@ def counted_systems(summary: Summary) -> Counted:
         for level in server.levels
         if "instructions" in level.figures
     ]
+
+
+def counted_answer(summaries: Sequence[Summary]) -> str:
+    """What a connection costs on each system, in one sentence."""
+    found = [
+        f"{number(level['instructions'].median)} on {server.name}"
+        for summary in summaries
+        for server, level in counted_systems(summary)
+    ]
+    return f"**One connection takes these instructions: {'; '.join(found)}.**"
 
 
 def counted_tables(summary: Summary, most: int) -> list[TextTable]:

@@ -21,6 +21,7 @@ from stackcost.files import IMPORTED_FROM, NOTEBOOKS
 from stackcost.host.files import write_whole
 from stackcost.host.modules import hidden
 from stackcost.report.console import say
+from stackcost.report.counted import counted_systems
 from stackcost.report.disk_cache import is_cache
 from stackcost.report.http.tls import has_tls
 from stackcost.report.http_versions import has_versions
@@ -53,6 +54,8 @@ def fitting(runs: OpenedRuns) -> list[str]:
     ]
     comparable = any(first & other for other in others)
     with_tests = bool(runs.tested)
+    counted = [bool(counted_systems(summary)) for summary in runs.summaries]
+    with_counts, all_counted = any(counted), bool(counted) and all(counted)
     with_memory = any(server.memory for server in runs.servers)
     fits = {
         "dut": bool(runs.events),
@@ -63,9 +66,10 @@ def fitting(runs: OpenedRuns) -> list[str]:
         "http_tests": with_tests,
         "past_ceiling": any(at_rates(summary) for summary in runs.summaries),
         "disk_cache": any(is_cache(summary) for summary in runs.summaries),
-        "cpu_cost": runs.have_profile_loads,
+        "counted_cost": with_counts,
+        "cpu_cost": runs.have_profile_loads and not all_counted,
         "memory_cost": with_memory,
-        "ceilings": bool(runs.ceilings) or bool(runs.costs and not with_tests),
+        "ceilings": bool(runs.ceilings) or bool(runs.costs and not with_tests and not all_counted),
         "compare_runs": comparable,
         "published_vs_measured": bool(runs.ceilings)
         or with_tests

@@ -5,11 +5,12 @@ Their names differ from those of timed figures, and neither is computed from the
 
 from collections import defaultdict
 from collections.abc import Callable
+from typing import NamedTuple
 
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import LoadTrials
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.why.table import UNMATCHED, table
+from stackcost.analysis.why.table import table
 
 METRIC, BYTES = "count.instructions", "count.string_bytes"
 USER = "user mode"
@@ -37,7 +38,7 @@ def by_category(seen: Readings) -> dict[str, float]:
     """Instructions of the server's side per completed connection, by what its functions do."""
     found: dict[str, float] = defaultdict(float)
     for function, count in _each(seen, "function", side="server", mode="kernel").items():
-        found[table().category(function) or UNMATCHED] += count
+        found[table().alone(function)] += count
     user = sum(_each(seen, "function", side="server", mode="user").values())
     return dict(found) | {USER: user}
 
@@ -53,6 +54,44 @@ def by_function(seen: Readings) -> dict[str, float]:
     least = LEAST * sum(every.values())
     found = {name: count for name, count in every.items() if count >= least}
     return found | {"others": sum(every.values()) - sum(found.values())}
+
+
+class Counted(NamedTuple):
+    """Of a completed connection. `task`, `mode`, `function`: whose instructions; the function of
+    the server's alone. `category`: what the function does.
+    """
+
+    side: str
+    task: str
+    mode: str
+    function: str
+    category: str
+    instructions: float
+    string_bytes: float
+
+
+def counts(seen: Readings) -> list[Counted]:
+    """All counts of a trial, the largest first; none if it was timed, or completed none."""
+    completed, window = seen.trial.traffic.completed, seen.phases.get("sustain")
+    if not completed or window is None:
+        return []
+    found: dict[tuple[str, ...], list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for place, metric in enumerate((METRIC, BYTES)):
+        for series in seen.series(metric):
+            labels = series[0].labels
+            key = tuple(labels[name] for name in ("side", "task", "mode", "function"))
+            found[key][place] += (seen.growth(metric, "sustain", **labels) or 0.0) / completed
+    rows = [
+        Counted(side, task, mode, function, _category(mode, function), instructions, moved)
+        for (side, task, mode, function), (instructions, moved) in found.items()
+    ]
+    return sorted(rows, key=lambda row: -row.instructions)
+
+
+def _category(mode: str, function: str) -> str:
+    if mode == "user":
+        return USER
+    return table().alone(function) if function else ""
 
 
 def _of(read: Callable[[Readings], dict[str, float]]) -> Callable[[LoadTrials], dict[str, Values]]:

@@ -25,7 +25,8 @@ class Table:
     `categories`: patterns by category, of which the first that fits has a function. `innermost`:
     the same for functions that count only as the innermost. `behalf`: a pattern and its words.
     `switching`: functions that switch interrupts on; `of_caller`: those that have no category.
-    `allocators`: functions that allocate for their callers.
+    `allocators`: functions that allocate for their callers. `helpers`: categories of functions that
+    have none in a stack, because all parts call them.
     """
 
     def __init__(
@@ -36,13 +37,16 @@ class Table:
         of_caller: Collection[str] = (),
         switching: Collection[str] = (),
         allocators: Collection[str] = (),
+        helpers: Mapping[str, Sequence[str]] | None = None,
     ):
         self._categories = [(name, _any_of(found)) for name, found in categories.items()]
         self._innermost = [(name, _any_of(found)) for name, found in innermost.items()]
+        self._helpers = [(name, _any_of(found)) for name, found in (helpers or {}).items()]
         self._behalf = [(_any_of([pattern]), words) for pattern, words in behalf]
         self._of_caller, self._switching = _any_of(of_caller), _any_of([*of_caller, *switching])
         self._allocators = _any_of(allocators)
         self.category = functools.cache(self._category)
+        self.alone = functools.cache(self._alone)
 
     def find(self, stack: str) -> Found:
         """Of a stack's functions, from the outermost to the innermost, with ";" between them."""
@@ -70,6 +74,11 @@ class Table:
                     return words.replace("{}", next(filter(None, found.groups()), ""))
         return "the kernel"
 
+    def _alone(self, function: str) -> str:
+        """The category of a function whose callers are not known."""
+        lists = (*self._innermost, *self._categories, *self._helpers)
+        return next((name for name, fits in lists if fits.fullmatch(function)), UNMATCHED)
+
     def _category(self, function: str) -> str:
         return next((name for name, fits in self._categories if fits.fullmatch(function)), "")
 
@@ -88,6 +97,7 @@ def table() -> Table:
         on["of_the_caller"],
         on["others"],
         read["allocators"],
+        read["helpers"],
     )
 
 
