@@ -34,11 +34,13 @@ def run_of(
     busy: tuple[float, float] = (0.8, 1.0),
     beside: Sequence[int] = (),
     connections: int = 0,
+    others: float = 0.0,
 ) -> OpenedRuns:
     """A run of one test of HTTP clients on each server; each answers more than the one before.
 
     `busy`: shares of the clients' and of the server's core. `connections`: of each client; 0: as
-    many as the cookbook of the first server has.
+    many as the cookbook of the first server has. `others`: what other programs took of the server's
+    core.
     """
     connections = connections or (100 if servers[0].startswith("haproxy") else 50)
     trials = []
@@ -51,6 +53,8 @@ def run_of(
         counted.rate, counted.bits_per_second = times * ANSWERED, BITS
         kept = [each for each in trial.samples if each.metric != "cpu.exact_time"]
         trial.samples = kept + busy_cores(*busy)
+        who = {"cpu": "1", "process": "99", "thread": "99", "command": "cc1plus", "kind": "task"}
+        trial.samples += counter("task.time", others * (END - START), who)
         trials.append(trial)
     return OpenedRuns(costs=[OpenedCosts(manifest(), summary(*trials))])
 
@@ -334,6 +338,15 @@ def test_what_the_server_did_not_set_has_no_ratio(busy: tuple[float, float], lim
     assert all(cell.endswith(" *") == bool(limit) for cell in table.rows[0][3:5])
 
 
+@pytest.mark.parametrize("others", [0.05, 0.48])
+def test_a_core_that_others_took_half_of_was_not_the_servers(others: float) -> None:
+    """It is full, and so are the clients': nothing else tells that the rate is not nginx's."""
+    runs = run_of("nginx/kernel:1-workers", measures="requests", body=0, others=others)
+    found, cell, _ = told("nginx_cookbook", "Kernel", runs)
+    assert (found.ratio is None) == (others > 0.1)
+    assert cell.endswith("; other programs took 48% of the server's cores") == (others > 0.1)
+
+
 def test_a_ceiling_that_may_be_higher_has_no_ratio() -> None:
     runs = searched(at_least="the generator was full", tcp="published")
     found, cell, _ = told("trex_nginx", "Total-CPS, Kcps", runs)
@@ -389,7 +402,7 @@ def test_no_claim_is_told_as_a_failure_and_no_condition_is_empty(name: str) -> N
 def test_a_summary_that_names_no_rounds_is_read_as_well() -> None:
     runs = run_of("nginx/kernel:1-workers", measures="requests", body=0, busy=(1.0, 0.5))
     figures = runs.costs[0].summary.servers[0].levels[0].figures
-    for name in ("http.clients_busy", "http.server_busy"):
+    for name in ("http.clients_busy", "http.server_busy", "http.others_busy"):
         figures[name] = figures[name].model_copy(update={"rounds": []})
     found, cell, _ = told("nginx_cookbook", "Kernel", runs)
     assert found.ratio is None and "the clients were the limit" in cell

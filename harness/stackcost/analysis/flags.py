@@ -351,12 +351,15 @@ def _what_set_the_rate(seen: Readings, server_cpus: Collection[int]) -> list[str
     return [told] if told else []
 
 
-def limit_beside_server(clients: float, server: float, offered: bool) -> str:
+def limit_beside_server(clients: float, server: float, offered: bool, others: float = 0.0) -> str:
     """What else than the server set the rate of HTTP clients, in words; empty if nothing did.
 
     `clients`, `server`: the busy shares (0 to 1) of their cores. `offered`: whether the clients had
-    a rate to send at.
+    a rate to send at. `others`: what other programs had of the server's cores; a trial has a flag
+    of its own for less of it.
     """
+    if not offered and others > 1 - NOT_FULL:
+        return f"other programs took {others:.0%} of the server's cores"
     if clients > FULL and server < NOT_FULL:
         return (
             f"the clients' cores were full ({clients:.0%}) and the server's were not "

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from stackcost.analysis import http
+from stackcost.analysis.core_time import foreign_share
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import LoadTrials, Read
 from stackcost.analysis.memory import connection_slab
@@ -85,6 +86,17 @@ SERVER_BUSY = Figure[LoadTrials](
     of="http",
     compute=lambda loads: (
         loads.each(lambda seen: http.busy_share(seen, loads.server_cpus)) if loads.is_http else None
+    ),
+)
+OTHERS_BUSY = Figure[LoadTrials](
+    name="http.others_busy",
+    unit="1",
+    definition="share of the time of the server's cores that other programs took; in "
+    "http.server_busy, too",
+    source="task.time",
+    of="http",
+    compute=lambda loads: (
+        loads.each(lambda seen: foreign_share(seen, loads.server_cpus)) if loads.is_http else None
     ),
 )
 PROCESS_MEMORY = Figure[LoadTrials](

@@ -59,6 +59,7 @@ OF_LOADS: tuple[Figure[LoadTrials], ...] = (
     http.UNSENT,
     http.CLIENTS_BUSY,
     http.SERVER_BUSY,
+    http.OTHERS_BUSY,
     http.PROCESS_MEMORY,
     http.CONNECTION_SLAB,
     stacks.HIT_RATIO,

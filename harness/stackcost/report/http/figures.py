@@ -108,11 +108,13 @@ def figure_of(level: Level, what: What) -> Spread:
 
 def limit_of(level: Level) -> str:
     """What else than the server set the rate in at least half of the rounds, in words; or empty."""
-    clients, servers = (
-        _by_round(level[name]) for name in ("http.clients_busy", "http.server_busy")
+    clients, servers, others = (
+        _by_round(level[name]) if name in level else {}  # older summaries lack the last one
+        for name in ("http.clients_busy", "http.server_busy", "http.others_busy")
     )
+    offered = bool(level.offered_cps)
     told = [
-        limit_beside_server(busy, servers[each], bool(level.offered_cps))
+        limit_beside_server(busy, servers[each], offered, others.get(each, 0.0))
         for each, busy in clients.items()
         if each in servers
     ]
