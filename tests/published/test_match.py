@@ -386,9 +386,14 @@ def test_the_experiments_that_a_page_names_measure_what_it_misses() -> None:
     """A page shall not advise a run that has no test of the length it asks for."""
     plan = read_experiment(EXPERIMENTS / "cdn_cache.yaml", quick=True).http
     assert plan
-    (log,) = (each for each in documents()["nginx_dlb"].tables if each.name == "Example log")
-    assert [each.name for each in plan.tests if tuple(each.body_bytes) == log.lengths] == ["large"]
-    assert tuple(plan.test("large").beside) == log.beside
+    document = documents()["nginx_dlb"]
+    (log,) = (each for each in document.tables if each.name == "Example log")
+    alike = [each.name for each in plan.tests if tuple(each.body_bytes) == log.lengths]
+    assert alike == ["large", "connect"], "latency, and the times to connect and to the first byte"
+    assert all(tuple(plan.test(name).beside) == log.beside for name in alike)
+    assert plan.program_of(plan.test("connect")) == "ab", "which prints the two"
+    figures = [figure for table in document.tables for figure in document.figures(table)]
+    assert all(figure.of.axis for figure in figures), "none that no run can have"
 
 
 @pytest.mark.parametrize("name", documents())
