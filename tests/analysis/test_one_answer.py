@@ -13,7 +13,7 @@ from stackcost.gate.verdict import against_baseline
 from stackcost.report.difference import Side, difference
 from stackcost.store import Manifest
 from tests.analysis.runs import CONTEXT
-from tests.analysis.trials import gauge, load_trial, tenths
+from tests.analysis.trials import counter, gauge, load_trial, tenths
 
 A, B = "nginx/kernel:stock", "nginx/kernel:tuned"
 ROUNDS = 12
@@ -53,6 +53,31 @@ def run() -> list[Trial]:
         for server, cost in ((A, 100.0), (B, 100.0 * DEARER)):
             made.append(trial(server, number, cost, drawn))
     return [replace(each, number=at) for at, each in enumerate(made, 1)]
+
+
+def test_beside_a_polling_peer_factor_and_diff_divide_by_all_that_its_side_takes() -> None:
+    kinds = {
+        "nginx/kernel": {"user": 10.0, "system": 40.0, "irq": 0.0, "softirq": 50.0},
+        "astf-peer": {"busy": 20.0, "sending": 15.0, "softirq": 20.0},
+    }
+    trials, poll = [], {"cpu": "1", "process": "9", "thread": "9", "kind": "task"}
+    for number in range(1, ROUNDS + 1):
+        for server, cost in kinds.items():
+            made = load_trial(server, len(trials) + 1, number, microseconds=cost)
+            if server == "astf-peer":
+                made.samples += counter("task.time", 0.1, poll | {"command": "napi/sc-server0"})
+            trials.append(made)
+    names = tuple(kinds)
+    summary = summarise(trials, replace(CONTEXT, servers=names, pairs=(names,)))
+    manifest = Manifest(run=summary.run, command=[], experiment={}, systems=list(names), machine={})
+    (by_diff,) = (
+        each
+        for each in difference(*(Side(manifest, summary, name) for name in names)).comparisons
+        if each.p_corrected is not None
+    )
+    assert summary.factors[0].ratio.median == pytest.approx(100 / 50)
+    assert by_diff.ratio == pytest.approx(50 / 100)
+    assert by_diff.figure == "server_cpu_total.with peer_kernel_cpu"
 
 
 def test_one_run_has_one_answer_in_every_command() -> None:

@@ -3,7 +3,8 @@
 The CPU cost is judged by turns: the trials of a turn share a test bed and a start of the server,
 and so also random effects of caches and addresses. So they count as one value over all loads. In
 one run the turns of a round are a pair, because they were made at almost the same time. A load
-above the ceiling of one system is not judged, because overload changes the cost.
+above the ceiling of one system is not judged, because overload changes the cost. Against another
+system a polling peer's cost has the kernel's work beside it, as in the CPU factor.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -12,6 +13,7 @@ from typing import NamedTuple
 
 from stackcost.analysis.between_runs import BetweenRuns, of_runs
 from stackcost.analysis.comparison import COUNTED, Design, Question
+from stackcost.analysis.core_time import sum_of
 from stackcost.analysis.figures.figure import RATES
 from stackcost.analysis.figures.registry import is_counted, is_judged
 from stackcost.analysis.head import Head, SystemFigure
@@ -20,7 +22,8 @@ from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import Summary, TrialRow
 from stackcost.contracts.load import rate_words
 
-COST = "server_cpu_total"
+COST, BESIDE = "server_cpu_total", "peer_kernel_cpu"
+ALL_IN = f"{COST}.with {BESIDE}"
 ROUNDS_OF_A_RUN = 1000  # more than an experiment may have
 PAST_CEILING = "every common load was above the ceiling"
 
@@ -28,13 +31,15 @@ PAST_CEILING = "every common load was above the ceiling"
 class SystemFigures(NamedTuple):
     """What is known of one system of a run. `figures`: by name and load. `trials`: those in its
     figures. `past_ceiling`: loads, by test, at which it was past its ceiling. `blocks`: of each of
-    several runs (`between_runs.blocks_of`); empty: a run is a block.
+    several runs (`between_runs.blocks_of`); empty: a run is a block. `all_in`: its cost has the
+    kernel's work beside a polling peer in it.
     """
 
     figures: Mapping[tuple[str, float | None], SystemFigure]
     trials: Sequence[TrialRow]
     past_ceiling: Collection[tuple[str, float]] = ()
     blocks: Sequence[int] = ()
+    all_in: bool = False
 
 
 def figures_of(summary: Head, name: str) -> SystemFigures:
@@ -74,6 +79,32 @@ def together(runs: Sequence[SystemFigures], blocks: Sequence[int] = ()) -> Syste
         {each for run in runs for each in run.past_ceiling},
         blocks,
     )
+
+
+def with_kernel_beside(side: SystemFigures) -> SystemFigures:
+    """The same with the kernel's work beside a polling peer in the cost of each of its trials; that
+    of another system is not changed. Unknown where a part of the work is.
+    """
+    beside = [(key, each) for key, each in side.figures.items() if f"{BESIDE}." in key[0]]
+    if not beside:
+        return side
+    rows = []
+    for row in side.trials:
+        parts = [
+            dict(zip(each.spread.rounds, each.spread.values, strict=True)).get(row.round)
+            for (name, load), each in beside
+            if load == row.offered_cps and name.startswith(f"{_label(row.test)}{BESIDE}.")
+        ]
+        if row.part == "load" and parts:
+            whole = sum_of([row.server_cpu_total, *parts])
+            row = row.model_copy(update={"server_cpu_total": whole})
+        rows.append(row)
+    return side._replace(trials=rows, all_in=True)
+
+
+def _label(test: str) -> str:
+    """What the names of the figures of a test of HTTP clients begin with."""
+    return f"{test}: " if test else ""
 
 
 def _joined(spreads: Sequence[Spread]) -> Spread:
@@ -138,6 +169,8 @@ def questions(
             found.append(_of_spreads(spreads, label + name, where, same_run, blocks))
             continue
         test = name.removesuffix(COST).removesuffix(": ")
+        if a.all_in or b.all_in:
+            name = _label(test) + ALL_IN
         costs = cost_series(a.trials, test), cost_series(b.trials, test)
         loads = [each for each in costs[0].loads if each in costs[1].loads]
         design = Design(same_run, between=None if same_run else between_runs(*costs, blocks))
