@@ -12,13 +12,15 @@ namespace engine {
 
 /// CPU use of one data core since start; cycles of the time-stamp counter. Busy is the time from
 /// the moment a pass of the loop finds something to do to its end; the rest is idle polling.
-/// Sending is the part of busy in which ports' devices took frames.
+/// Of busy, copying is the part in which payload was copied into packets, and sending the part in
+/// which ports' devices took frames.
 struct CoreCycles {
   uint32_t core = 0;  ///< data core number
   uint32_t cpu = 0;   ///< Linux CPU it is pinned to
   uint32_t pair = 0;  ///< port pair it serves
   uint64_t total = 0;
   uint64_t busy = 0;
+  uint64_t copying = 0;
   uint64_t sending = 0;
 };
 

@@ -38,6 +38,7 @@ std::vector<CoreCycles> EngineCores::cycles() const {
                                       .pair = static_cast<uint32_t>(number % machine_.pairs()),
                                       .total = thread.total_cycles(),
                                       .busy = thread.busy_cycles(),
+                                      .copying = thread.copying_cycles(),
                                       .sending = thread.sending_cycles()};
                   });
 }

@@ -118,7 +118,7 @@ void DataThread::loop() {
   CpuWait waits;
   uint64_t from = Clock::read();
   while (!stopping_) {
-    const uint64_t sent = sending_cycles();
+    const uint64_t sent = sending_cycles(), copied = copying_cycles();
     const uint64_t work_from = pass(clock_.at(from));
     const uint64_t to = Clock::read();
     const bool busy = work_from != 0;
@@ -126,7 +126,9 @@ void DataThread::loop() {
     if (to - from > is_long) {
       const uint64_t wait = clock_.cycles(waits.take());
       const uint64_t sending = sending_cycles() - sent;
+      const uint64_t copying = copying_cycles() - copied;
       waited_sending_ += sending - without(sending, wait, is_long);
+      waited_copying_ += copying - without(copying, wait, is_long);
       work = without(work, wait, is_long);
     }
     busy_ += work;

@@ -56,11 +56,15 @@ class DataThread {
   PortQueue& queue(Side side) { return chain(side).queue(); }
   uint64_t total_cycles() const { return busy_ + idle_; }
   /// Of passes that found work, from then on. What other threads had the CPU in a long pass is in
-  /// neither this nor `sending_cycles`.
+  /// neither this nor the parts below.
   uint64_t busy_cycles() const { return busy_; }
   uint64_t sending_cycles() {
     return queue(Side::client).sending_cycles() + queue(Side::server).sending_cycles() -
            waited_sending_;
+  }
+  uint64_t copying_cycles() {
+    return queue(Side::client).copying_cycles() + queue(Side::server).copying_cycles() -
+           waited_copying_;
   }
   /// What it gave to other cores of its ports and got from them. nullptr: it is their only one.
   const FrameExchange* exchange() const { return exchange_.get(); }
@@ -89,6 +93,7 @@ class DataThread {
   uint64_t busy_ = 0;
   uint64_t idle_ = 0;
   uint64_t waited_sending_ = 0;  ///< cycles of other threads in the queues' sending_cycles
+  uint64_t waited_copying_ = 0;  ///< and in their copying_cycles
   uint64_t next_yield_ = 0;
   uint32_t idle_passes_ = 0;
   int runs_ = 0;

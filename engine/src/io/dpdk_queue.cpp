@@ -138,8 +138,10 @@ void DpdkQueue::release() {
 void DpdkQueue::send(std::span<Frame> frames) {
   std::array<rte_mbuf*, TransmitQueue::kBurst> packets;
   size_t count = 0;
+  const uint64_t from = Clock::read();
   for (Frame& frame : frames)
     if (rte_mbuf* packet = complete(frame)) packets[count++] = packet;
+  copying_ += Clock::read() - from;
   const std::span<rte_mbuf*> ready{packets.data(), count};
   hold(ready.subspan(send_waiting() != 0 ? 0 : hand_over(ready)));
   refill(frames);

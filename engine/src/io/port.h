@@ -71,11 +71,15 @@ class PortQueue : private TransmitDevice {
   /// Cycles of the time-stamp counter in the calls that hand frames to a device: of one behind the
   /// kernel its copies and its wire, of a NIC little more than descriptors. 0 without a device.
   uint64_t sending_cycles() const { return sending_; }
+  /// Cycles in which frames were made the device's packets: payload is copied into their buffers,
+  /// and offloads are asked for. 0 of a device that copies in the calls above.
+  uint64_t copying_cycles() const { return copying_; }
 
  protected:
   explicit PortQueue(DeviceOffloads offloads) : transmit_(*this, offloads) {}
 
   uint64_t sending_ = 0;
+  uint64_t copying_ = 0;
   PortCounters counters_;
   Drops drops_;
   AddressFilter filter_;

@@ -191,6 +191,7 @@ Json cpu(const Cores& data_cores) {
                      {"cpu", core.cpu},
                      {"total_cycles", core.total},
                      {"busy_cycles", core.busy},
+                     {"copying_cycles", core.copying},
                      {"sending_cycles", core.sending}});
   return {{"tsc_hz", data_cores.tsc_hz()}, {"cores", std::move(cores)}};
 }

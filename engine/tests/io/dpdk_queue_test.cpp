@@ -102,6 +102,26 @@ TEST_F(FullDevice, DropsWhatIsTooMuchAndLosesNoBuffer) {
   EXPECT_EQ(queue().buffers().free + TransmitQueue::kBurst, free);
 }
 
+TEST_F(FullDevice, CountsTheCopyOfPayloadApartFromHandingOver) {
+  constexpr uint32_t kLong = 60000;
+  const std::vector<uint8_t> payload(kLong, 1);
+  const auto cycles = [&](uint32_t length) {
+    const uint64_t copying = queue().copying_cycles();
+    const uint64_t sending = queue().sending_cycles();
+    for (int i = 0; i < 200; ++i) {
+      send_payload(payload.data(), length);
+      for (const Frame& frame : queue().receive()) EXPECT_EQ(frame.head_length, 60u + length);
+      queue().release();
+    }
+    return std::pair{queue().copying_cycles() - copying, queue().sending_cycles() - sending};
+  };
+  const auto [of_short, handing_short] = cycles(100);
+  const auto [of_long, handing_long] = cycles(kLong);
+  EXPECT_GT(of_short, 0u);
+  EXPECT_GT(of_long, 5 * of_short);
+  EXPECT_LT(handing_long, of_long);
+}
+
 /// How many payloads of profiles DPDK's memory holds.
 size_t payloads() {
   size_t count = 0;

@@ -296,7 +296,7 @@ TEST_F(ControlTest, ExtensionsTellWhatTrexCannot) {
   EXPECT_EQ(cpu["tsc_hz"], 1'000'000'000);
   EXPECT_EQ(cpu["cores"][0],
             Json::parse(R"({"core":0,"cpu":1,"total_cycles":2000000000,"busy_cycles":500000000,
-                            "sending_cycles":250000000})"));
+                            "copying_cycles":125000000,"sending_cycles":250000000})"));
   EXPECT_EQ(result("stackcost_get_memory")["pools"][0]["object_bytes"], 256);
   EXPECT_EQ(result("stackcost_get_schedule", {{"profile_id", "_"}}),
             Json::parse(R"({"intended":0,"opened":0,"late":0,"unsent":0})"));

@@ -156,8 +156,13 @@ class StandInCores final : public Cores {
   std::vector<CoreCycles> cycles() const override {
     engine_.on_call("cycles");
     const auto total = static_cast<uint64_t>(engine_.clock() * 1e9);
-    return {
-        {.core = 0, .cpu = 1, .pair = 0, .total = total, .busy = total / 4, .sending = total / 8}};
+    return {{.core = 0,
+             .cpu = 1,
+             .pair = 0,
+             .total = total,
+             .busy = total / 4,
+             .copying = total / 16,
+             .sending = total / 8}};
   }
   uint64_t tsc_hz() const override { return 1'000'000'000; }
   std::vector<PoolStatus> memory() const override {
