@@ -36,8 +36,8 @@ def test_time_is_divided_as_in_the_warm_up_where_that_was_read() -> None:
             metric = "task.traced_time" if name == "process" else "cpu.traced_time"
             trial.samples += gauge(metric, [seconds], {name: number, "kind": kind})
     seen = Readings(trial)
-    assert core_time.user_mode_share(seen, ["7"]) == pytest.approx(0.75)
-    assert core_time.user_mode_share(seen, ["8"]) is None
+    assert core_time.user_mode_share(seen, [1], ["7"]) == pytest.approx(0.75)
+    assert core_time.user_mode_share(seen, [1], ["8"]) is None
     cost = cpu.server_cost(seen, cpus=[1])
     assert (cost["user"], cost["system"]) == (pytest.approx(37.5), pytest.approx(12.5))
     core = core_time.core_seconds(seen, 1, "sustain")
@@ -78,6 +78,13 @@ def test_what_a_peer_hands_to_the_kernel_is_shown_separately() -> None:
     assert cpu.server_total(seen, cpus=[1]) == pytest.approx(12)
 
 
+def test_the_copy_of_payload_is_no_part_of_a_peers_stack() -> None:
+    seen = Readings(load_trial("astf-peer", microseconds={"busy": 12, "copying": 4, "sending": 5}))
+    cost = cpu.server_cost(seen, cpus=[1])
+    assert cost == pytest.approx({"stack": 3, "copying": 4, "sending": 5})
+    assert cpu.server_total(seen, cpus=[1]) == pytest.approx(12)
+
+
 def test_cost_is_of_the_time_in_which_nothing_slowed_the_cores_each_kind_by_itself() -> None:
     """In 4 of 10 s a neighbour makes softirqs twice as long; tasks wait for a clock instead."""
     trial = load_trial(microseconds={"user": 20, "system": 20, "irq": 0, "softirq": 70})
@@ -97,16 +104,18 @@ def test_cost_is_of_the_time_in_which_nothing_slowed_the_cores_each_kind_by_itse
 
 
 def test_a_polling_peers_cost_is_of_that_time_too() -> None:
-    trial = load_trial("astf-peer", microseconds={"busy": 14, "sending": 9})
+    trial = load_trial("astf-peer", microseconds={"busy": 14, "copying": 0, "sending": 9})
     labels = {"engine": "peer", "core": "0", "cpu": "1"}
     trial.samples = [s for s in trial.samples if s.metric != "engine.busy_time"]
     slow = [tenth < 40 for tenth in range(100)]
     trial.samples += tenths("engine.busy_time", [0.002 if s else 0.001 for s in slow], labels)
-    trial.samples = [s for s in trial.samples if s.metric != "engine.sending_time"]
-    trial.samples += tenths("engine.sending_time", [0.0009] * 100, labels)
+    parts = {"engine.sending_time": 0.0009, "engine.copying_time": 0.00005}
+    trial.samples = [s for s in trial.samples if s.metric not in parts]
+    for metric, spent in parts.items():
+        trial.samples += tenths(metric, [spent] * 100, labels)
     slow_slices(trial, slow)
     cost = cpu.server_cost(Readings(trial), [1])
-    assert cost == pytest.approx({"stack": 1, "sending": 9})
+    assert cost == pytest.approx({"stack": 0.5, "copying": 0.5, "sending": 9})
 
 
 def test_other_programs_on_its_core_are_not_charged_to_the_server() -> None:

@@ -5,9 +5,11 @@ from math import sqrt
 import pytest
 from ruamel.yaml import YAML
 
+from stackcost.analysis.core_time import core_seconds
 from stackcost.analysis.cpu import server_cost
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
+from stackcost.analysis.thresholds import SHARE_SAMPLES
 from stackcost.analysis.why.attribution import attribution, by_category, why_none
 from stackcost.analysis.why.table import FILE, UNMATCHED, table
 from stackcost.contracts.functions import RETURNS
@@ -62,8 +64,8 @@ def test_a_part_says_on_whose_behalf_it_ran_and_how_sure_its_share_is() -> None:
     assert found
     (copied,) = (part for part in found.parts if part.category == "copying and checksums")
     assert copied.behalf == "system call sendto"
-    likely = 300.5 / 401
-    assert copied.error == pytest.approx(40 * sqrt(likely * (1 - likely) / 400))
+    likely = 300.5 / 501  # of all samples of the server's tasks
+    assert copied.error == pytest.approx(50 * sqrt(likely * (1 - likely) / 500))
     (filtered,) = (part for part in found.parts if part.category.startswith("netfilter"))
     assert filtered.behalf == "softirq NET_RX"
 
@@ -93,24 +95,54 @@ def test_only_samples_inside_the_window_divide_its_time() -> None:
     assert found
     own = by_category(found.parts)
     assert "user space, late" not in own
-    assert own["user space, earlier"].us == pytest.approx(10 * 5 / 105)
+    assert own["user space, earlier"].us == pytest.approx(50 * 5 / 505)
 
 
-def test_entry_and_return_of_system_calls_divide_the_time_of_user_mode() -> None:
-    """The account divides at the tracepoints, which are inside of both."""
+def test_entry_and_return_of_system_calls_are_no_time_of_user_mode() -> None:
     around = {
         ("user", CALL): 30,
         ("user", f"{CALL};exit_to_user_mode_loop;task_work_run;__fput"): 10,
         ("user", f"libc.so.6;getppid;{RETURNS}"): 40,
     }
-    found = attribution(Readings(sampled(load_trial(), KNOWN | around)), [1])
+    seen = Readings(sampled(load_trial(), KNOWN | around))
+    found = attribution(seen, [1])
     assert found
     own = {name: part.us for name, part in by_category(found.parts).items()}
-    # 100 of 180 samples of 10 us in user mode are the program's.
-    assert own["system-call entry and exit"] == pytest.approx(10 * 70 / 180)
-    assert own["VFS and sendfile"] == pytest.approx(10 * 10 / 180)
-    assert own["user space, libc.so.6"] == pytest.approx(10 * 40 / 180)
-    assert own["copying and checksums"] == pytest.approx(30)
+    # Of 580 samples of 50 us 100 are the program's.
+    assert own["system-call entry and exit"] == pytest.approx(50 * 70 / 580)
+    assert own["VFS and sendfile"] == pytest.approx(50 * 10 / 580)
+    assert own["user space, libc.so.6"] == pytest.approx(50 * 40 / 580)
+    assert own["copying and checksums"] == pytest.approx(50 * 300 / 580)
+    cost = server_cost(seen, [1])
+    assert cost["user"] == pytest.approx(50 * 100 / 580)
+    assert sum(part.us for part in found.parts if part.kind == "user") == pytest.approx(
+        cost["user"]
+    )
+
+
+def test_the_windows_samples_divide_user_from_system_and_a_few_do_not() -> None:
+    """The traced warm-up says 80 % user mode, the samples 20 %."""
+    for each, share in ((300, 0.2), (10, 0.8)):
+        trial = load_trial()
+        for kind, seconds in (("user", 0.8), ("system", 0.2)):
+            trial.samples.append(
+                Sample(
+                    START,
+                    "task.traced_time",
+                    {"process": "7", "kind": kind},
+                    seconds,
+                    "s",
+                    Kind.GAUGE,
+                    "made",
+                )
+            )
+        stacks = {("user", "nginx;main"): each // 5, ("system", f"{CALL};ksys_read"): each * 4 // 5}
+        seen = Readings(sampled(trial, stacks))
+        cost = server_cost(seen, [1])
+        assert cost["user"] == pytest.approx(50 * share), "of 50 us of the process"
+        core = core_seconds(seen, 1, "sustain")
+        if each >= SHARE_SAMPLES:
+            assert core and core.user == pytest.approx(share * (core.user + (core.system or 0)))
 
 
 def test_other_programs_do_not_divide_the_servers_time() -> None:
@@ -124,7 +156,7 @@ def test_above_three_percent_of_unknown_functions_there_is_only_their_share_and_
     few = KNOWN | {("system", f"{CALL};made_up_for_a_test"): 4}
     many = KNOWN | {("system", f"{CALL};made_up_for_a_test"): 40}
     kept, refused = (summarise([sampled(load_trial(), each)], CONTEXT) for each in (few, many))
-    assert kept.servers[0].levels[0].kinds("why")[UNMATCHED].median == pytest.approx(40 * 4 / 404)
+    assert kept.servers[0].levels[0].kinds("why")[UNMATCHED].median == pytest.approx(50 * 4 / 504)
     (only,) = refused.servers[0].levels[0].kinds("why").values()
     assert only.median is None
     assert only.reason.startswith("3.7%") and "made_up_for_a_test" in only.reason
@@ -141,7 +173,7 @@ def test_without_samples_the_reason_of_the_collector_is_told() -> None:
 
 
 def test_of_a_peer_the_calls_that_send_are_divided_and_the_polling_loop_is_not() -> None:
-    trial = load_trial("astf-peer", microseconds={"busy": 40, "sending": 30})
+    trial = load_trial("astf-peer", microseconds={"busy": 44, "copying": 4, "sending": 30})
     sampled(
         trial,
         {
@@ -160,6 +192,7 @@ def test_of_a_peer_the_calls_that_send_are_divided_and_the_polling_loop_is_not()
     assert own == pytest.approx(
         {
             "user space, astf-engine": 10,
+            "copy of payload into packets": 4,
             "the device (veth, XDP, qdisc)": 10,
             "copying and checksums": 20,
         }

@@ -61,7 +61,8 @@ def load_trial(
     """A sustain window of 10 s in which `completed` connections each cost `microseconds`.
 
     Kinds "user", "system", "irq", "softirq" are of core 1; "busy" makes it a polling peer, and
-    "sending", a part of that, one that tells it. The generator on core 0 takes 40 % of its time.
+    "copying" and "sending", parts of that, one that tells them. The generator on core 0 takes 40 %
+    of its time.
     """
     load = ConstantLoad(
         offered_cps=offered,
@@ -71,7 +72,7 @@ def load_trial(
     trial = Trial(server, number, round_number, load, 33_000, phases={"sustain": SUSTAIN})
     costs = microseconds or {"user": 10, "system": 40, "irq": 1, "softirq": 49}
     seconds = {kind: cost * completed / 1e6 for kind, cost in costs.items()}
-    sending = seconds.pop("sending", None)
+    parts = {part: seconds.pop(part) for part in ("copying", "sending") if part in seconds}
     softirq = seconds.get("softirq", 0.0)
     exact = {
         "task": sum(seconds.get(kind, 0.0) for kind in ("user", "system", "busy")),
@@ -103,8 +104,8 @@ def load_trial(
         labels = {"engine": engine, "core": "0", "cpu": "0" if engine == "generator" else "1"}
         trial.samples += counter("engine.busy_time", busy, labels)
         trial.samples += counter("engine.time", 10.0, labels)
-        if engine == "peer" and sending is not None:
-            trial.samples += counter("engine.sending_time", sending, labels)
+        for part, spent in parts.items() if engine == "peer" else ():
+            trial.samples += counter(f"engine.{part}_time", spent, labels)
     for name, value in (("tcps_closed", completed), ("tcps_drops", 0)):
         labels = {"engine": "generator", "side": "client", "counter": name}
         trial.samples += counter("trex.counter", value, labels)

@@ -19,6 +19,7 @@ ANSWERS: dict[str, Any] = {
                 "cpu": 1,
                 "total_cycles": 8_000_000_000,
                 "busy_cycles": 10**9,
+                "copying_cycles": 25 * 10**7,
                 "sending_cycles": 5 * 10**8,
             }
         ],
@@ -72,6 +73,7 @@ def test_cycles_become_seconds_and_objects_bytes() -> None:
         "counter": "tcps_closed",
     }
     assert (found["engine.busy_time"].value, found["engine.time"].value) == (0.5, 4.0)
+    assert found["engine.copying_time"].value == 0.125
     assert found["engine.sending_time"].value == 0.25
     assert found["engine.busy_time"].labels == {"engine": "peer", "core": "0", "cpu": "1"}
     assert found["engine.pool_in_use"].value == 256_000
@@ -139,6 +141,7 @@ def test_what_trex_lacks_is_unknown_not_zero() -> None:
     assert found["trex.counter"].value == 12
     for name in (
         "engine.busy_time",
+        "engine.copying_time",
         "engine.sending_time",
         "engine.time",
         "engine.pool_in_use",

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.why.attribution import stacks
+from stackcost.analysis.stack_counts import stacks
 from stackcost.analysis.why.table import table
 from stackcost.collect import stack_samples
 from stackcost.collect.cpu_account import CpuAccount, Detail

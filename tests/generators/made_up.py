@@ -105,7 +105,12 @@ class MadeUpGenerator(RunningGenerator):
             count = self.connections
             return {"intended": count + 1, "opened": count, "late": 2, "unsent": 1}
         if method == CPU_METHOD:
-            cycles = {"busy_cycles": self.hz, "sending_cycles": 0, "total_cycles": 2 * self.hz}
+            cycles = {
+                "busy_cycles": self.hz,
+                "copying_cycles": 0,
+                "sending_cycles": 0,
+                "total_cycles": 2 * self.hz,
+            }
             return {"tsc_hz": self.hz, "cores": [{"core": 0, "cpu": 3, **cycles}]}
         if method == MEMORY_METHOD:
             pool = {"name": "flows", "object_bytes": 64, "in_use": self.connections}

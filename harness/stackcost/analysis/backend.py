@@ -31,7 +31,7 @@ def backend_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") 
         for process, seconds in seen.by_label("task.time", phase, "process", cpu=str(cpu)).items():
             spent[process] += seconds
     own = sum(seconds for process, seconds in spent.items() if process in roles.keys() - threads)
-    share = user_mode_share(seen, roles.keys() - threads)
+    share = user_mode_share(seen, cpus, roles.keys() - threads, phase)
     if share is None:
         user, system = (
             sum(

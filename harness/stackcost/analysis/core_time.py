@@ -1,16 +1,18 @@
 """CPU seconds of the parts of a test bed in a phase of a trial, also as shares.
 
 For a server on the kernel stack: the exact time of its own processes, and of those of a server
-behind a device, on its cores, divided into user and system as in the warm-up, where system calls
-were traced; the kernel threads that work for its packets on its cores, as system time; and all
-softirq and interrupt time of its cores, exactly. For a peer that polls: the time of loop iterations
-that did work; iterations that found nothing to do are idle and left out.
+behind a device, on its cores, divided into user and system as the samples of their stacks are, or
+as in the warm-up, where system calls were traced; the kernel threads that work for its packets on
+its cores, as system time; and all softirq and interrupt time of its cores, exactly. For a peer that
+polls: the time of loop iterations that did work; iterations that found nothing to do are idle and
+left out.
 """
 
 from collections.abc import Collection
 
 from stackcost.analysis.cpu_time import CpuSeconds, cpu_seconds, seconds_by_process
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.stack_counts import sampled_user_share
 from stackcost.contracts.roles import POLL_ROLE
 from stackcost.contracts.sample import Sample
 
@@ -20,6 +22,7 @@ SOFTIRQ_THREAD = "ksoftirqd/"  # and those that run softirqs when there are many
 # (net/netfilter/nf_conntrack_core.c, gc_worker), and no worker's name says what it does.
 WORKER_THREAD = "kworker/"
 PROCESS_TIMES = ("process.cpu_time", "backend.cpu_time")  # of the server, and behind a device
+BUSY_PARTS = ("copying", "sending")  # of a polling peer's busy time; the rest is its stack
 IDLE_TASK = ("idle entry", "idle exit")
 Cost = dict[str, float | None]
 
@@ -58,14 +61,14 @@ def idle_task_seconds(seen: Readings, cpus: Collection[int], phase: str) -> Cost
 def _user_share(seen: Readings, cpus: Collection[int], phase: str) -> float | None:
     """Share of user mode in the time of the server's processes.
 
-    Exact where tasks were split at system calls, for the whole trial or for its warm-up. Else by
+    Where tasks were split at system calls for the whole trial, by that; else `user_mode_share`, or
     the kernel's account of these processes. A device that has no program has none in user mode.
     """
     if _process_samples(seen) and not own_processes(seen):
         return 0.0
     user, system = (_process_seconds(seen, cpus, phase, kind=kind) for kind in ("user", "system"))
     if user is None and system is None:
-        share = user_mode_share(seen, own_processes(seen))
+        share = user_mode_share(seen, cpus, own_processes(seen), phase)
         if share is not None:
             return share
         user, system = (_ticks(seen, cpus, phase, kind) for kind in ("user", "system"))
@@ -87,8 +90,20 @@ def _ticks(seen: Readings, cpus: Collection[int], phase: str, kind: str) -> floa
     return sum(known) if known else None
 
 
-def user_mode_share(seen: Readings, processes: Collection[str]) -> float | None:
-    """Share of user mode in these processes' time in the warm-up; None where it was not divided."""
+def is_divided_by_account(seen: Readings) -> bool:
+    """Whether the exact account split the time of tasks at system calls for the whole trial."""
+    return bool(seen.series("cpu.exact_time", kind="user"))
+
+
+def user_mode_share(
+    seen: Readings, cpus: Collection[int], processes: Collection[str], phase: str = "sustain"
+) -> float | None:
+    """Share of user mode in these processes' time: by the phase's own samples of some cores, else
+    as in the traced warm-up, which is too high; None where neither is known.
+    """
+    sampled = sampled_user_share(seen, cpus, phase, processes)
+    if sampled is not None:
+        return sampled
     seconds = {"user": 0.0, "system": 0.0}
     for sample in seen.samples("task.traced_time"):
         if sample.value is not None and sample.labels["process"] in processes:
@@ -121,7 +136,7 @@ def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain")
 
 
 def own_series(seen: Readings, cpus: Collection[int]) -> dict[str, list[list[Sample]]]:
-    """The counters of what the server's side took: "busy" and "sending" of a polling peer, and
+    """The counters of what the server's side took: "busy" and its parts of a polling peer, and
     "task", "irq", "softirq" and what the idle task did, of some cores that are not shared. Kinds
     that were not read often enough lack.
     """
@@ -132,7 +147,7 @@ def own_series(seen: Readings, cpus: Collection[int]) -> dict[str, list[list[Sam
             for series in seen.series("engine.busy_time", engine="peer")
             if not series[0].source.startswith("TRex")
         ],
-        "sending": seen.series("engine.sending_time", engine="peer"),
+        **{part: seen.series(f"engine.{part}_time", engine="peer") for part in BUSY_PARTS},
     }
     if not seen.trial.traffic.cores_shared:
         own = own_processes(seen)
@@ -215,7 +230,7 @@ def core_seconds(seen: Readings, cpu: int, phase: str) -> CpuSeconds | None:
         return None
     metrics = ("cpu.exact_time", "cpu.traced_time", "cpu.time")
     samples = [sample for metric in metrics for sample in _of_cpu(seen, metric, cpu)]
-    return cpu_seconds(samples, window, cpu)
+    return cpu_seconds(samples, window, cpu, sampled_user_share(seen, [cpu], phase))
 
 
 def _of_cpu(seen: Readings, metric: str, cpu: int) -> list[Sample]:

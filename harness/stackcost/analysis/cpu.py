@@ -8,6 +8,7 @@ enough, its cost is that of the slices of time in which nothing outside the mach
 from collections.abc import Collection, Mapping
 
 from stackcost.analysis.core_time import (
+    BUSY_PARTS,
     Cost,
     engine_busy_seconds,
     has_peer,
@@ -44,10 +45,13 @@ def uncorrected_cost(seen: Readings, cpus: Collection[int], phase: str = "sustai
 def _cost_of_window(seen: Readings, cpus: Collection[int], phase: str) -> Cost:
     if has_peer(seen):
         busy = engine_busy_seconds(seen, "peer", phase)
-        sending = seen.growth("engine.sending_time", phase, engine="peer")
+        told = {
+            part: seen.growth(f"engine.{part}_time", phase, engine="peer") for part in BUSY_PARTS
+        }
+        known = {part: spent for part, spent in told.items() if spent is not None}
         parts: Cost = {"busy": busy}
-        if busy is not None and sending is not None:
-            parts = {"stack": busy - sending, "sending": sending}
+        if busy is not None and "sending" in known:  # runs before there was "copying" lack that
+            parts = {"stack": busy - sum(known.values()), **known}
     else:
         parts = kernel_seconds(seen, cpus, phase)
     return per_connection(seen, parts, phase)

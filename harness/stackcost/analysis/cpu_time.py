@@ -1,10 +1,10 @@
 """Seconds of one CPU by kind inside a window, such that the kinds close to the window's length.
 
 Softirq, interrupt and idle time are exact (`CpuAccount`). Task time is exact too; unless it was
-split at system calls, it is divided as in the warm-up, which was. Trials that lack this, as old
-ones do, are divided by the ratio of the kernel's ticks. Those are a sample: of n ticks the share p
-has a standard error of sqrt(p (1 - p) / n), and a load that keeps time with the tick is always seen
-at the same point.
+split at system calls, it is divided as the window's samples of stacks are, or as in the warm-up,
+which was split. Trials that lack both, as old ones do, are divided by the ratio of the kernel's
+ticks. Those are a sample: of n ticks the share p has a standard error of sqrt(p (1 - p) / n), and a
+load that keeps time with the tick is always seen at the same point.
 """
 
 from collections import defaultdict
@@ -36,8 +36,13 @@ class CpuSeconds:
     stolen: float | None
 
 
-def cpu_seconds(samples: Sequence[Sample], window: Window, cpu: int) -> CpuSeconds:
-    """Seconds of one CPU by kind, from samples of `CpuAccount` and `CpuTime`."""
+def cpu_seconds(
+    samples: Sequence[Sample], window: Window, cpu: int, user_share: float | None = None
+) -> CpuSeconds:
+    """Seconds of one CPU by kind, from samples of `CpuAccount` and `CpuTime`.
+
+    `user_share`: of its tasks' time, by samples of stacks; None if they do not tell it.
+    """
     traced = {kind: _level(samples, "cpu.traced_time", cpu, kind) for kind in ("user", "system")}
     ticks = {
         kind: _growth(samples, window, "cpu.time", cpu, kind)
@@ -52,7 +57,9 @@ def cpu_seconds(samples: Sequence[Sample], window: Window, cpu: int) -> CpuSecon
     )
     idle = None if resting is None else resting + (entry or 0.0) + (exit_ or 0.0)
     if task is not None:
-        share = _share(traced["user"], traced["system"])
+        share = user_share
+        if share is None:
+            share = _share(traced["user"], traced["system"])
         if share is None:
             share = _share(_sum(ticks["user"], ticks["nice"]), ticks["system"])
         user = None if share is None else task * share

@@ -80,7 +80,7 @@ def client_cost(
     counts = seen.trial.traffic.counted
     used = counts.cpu_seconds if counts else {}
     whole = sum(used.values())
-    user = core_time.user_mode_share(seen, own)
+    user = core_time.user_mode_share(seen, cpus, own, phase)
     if user is None and whole:
         user = used["user"] / whole
     seconds = {

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stackcost.analysis.core_time import has_peer, own_series
+from stackcost.analysis.core_time import BUSY_PARTS, has_peer, own_series
 from stackcost.analysis.flows import completed_rate, kept_up
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.slowed import least_seconds, slowed_share
@@ -68,7 +68,7 @@ def _undisturbed(seen: Readings, cpus: Collection[int]) -> Undisturbed | None:
         for kind, series in own.items()
     }
     if "sending" in taken:
-        taken["stack"] = taken["busy"] - taken["sending"]
+        taken["stack"] = taken["busy"] - sum(taken[part] for part in BUSY_PARTS if part in taken)
     if "task" in taken:
         taken["user"] = taken["system"] = taken["task"]
     share = seconds / float(lengths.sum())

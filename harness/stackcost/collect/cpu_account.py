@@ -12,7 +12,8 @@ that can die, knows a running softirq or task only after it ended, and slowed wr
 
 How finely time is booked is chosen by `Detail`, as each booking takes time itself. Tasks are split
 at system calls in the warm-up of a trial alone, and `analysis.cpu_time` splits their exact time of
-the sustain window as that. Page faults and other exceptions count as user time.
+the sustain window as that where it has too few samples of stacks. Page faults and other exceptions
+count as user time.
 
 Threaded NAPI runs receive work in kernel threads: then it is task time, under "napi/...". On
 PREEMPT_RT softirqs can be preempted, which this account does not follow.

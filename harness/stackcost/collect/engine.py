@@ -23,6 +23,9 @@ WHOLE_TIME = Metric("engine.time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} total_c
 SENDING_TIME = Metric(
     "engine.sending_time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} sending_cycles / tsc_hz"
 )
+COPYING_TIME = Metric(
+    "engine.copying_time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} copying_cycles / tsc_hz"
+)
 UTILIZATION = "get_utilization"  # of TRex, in percent
 TREX_BUSY_TIME = Metric(
     "engine.busy_time", "s", Kind.COUNTER, f"TRex {UTILIZATION} cpu history, newest, over time"
@@ -129,7 +132,7 @@ class Engine(Collector):
 class EngineTime(Collector):
     """Reads the time of an engine's cores: one short request, so that it can be read often."""
 
-    metrics = (BUSY_TIME, SENDING_TIME, WHOLE_TIME)
+    metrics = (BUSY_TIME, COPYING_TIME, SENDING_TIME, WHOLE_TIME)
 
     def __init__(self, engine: str, client: EngineClient):
         self.name = f"{engine} time"
@@ -137,7 +140,7 @@ class EngineTime(Collector):
         self._labels = {"engine": engine}
 
     def read(self) -> list[Sample]:
-        """For each core: its total time, its busy time, and its sending time."""
+        """For each core: its total time, its busy time, and of that copying and sending."""
         if not self._client.supports(CPU_METHOD):
             return list(_lacking(CPU_METHOD, self._labels, *self.metrics))
         answer = self._client.call(CPU_METHOD, {})
@@ -148,6 +151,7 @@ class EngineTime(Collector):
             if "generator" in core:  # one of several
                 labels["generator"] = core["generator"]
             samples.append(BUSY_TIME.sample(now, core["busy_cycles"] / rate, **labels))
+            samples.append(COPYING_TIME.sample(now, core["copying_cycles"] / rate, **labels))
             samples.append(SENDING_TIME.sample(now, core["sending_cycles"] / rate, **labels))
             samples.append(WHOLE_TIME.sample(now, core["total_cycles"] / rate, **labels))
         return samples

@@ -88,7 +88,10 @@ def _cores(names: Sequence[str], answers: Sequence[Any]) -> dict[str, Any]:
             "generator": name,
             **{
                 cycles: core[cycles] / answer["tsc_hz"]
-                for cycles in ("busy_cycles", "sending_cycles", "total_cycles")
+                for cycles in (
+                    *("busy_cycles", "copying_cycles", "sending_cycles"),
+                    "total_cycles",
+                )
             },
         }
         for name, answer in zip(names, answers, strict=True)

@@ -1,4 +1,4 @@
-"""What a polling peer's cost is made of: its stack, and the link.
+"""What a polling peer's cost is made of: its stack, copies into packets, and the link.
 
 On one machine the link is a veth, which the kernel carries in the peer's calls and beside them. So
 the factor is that of this link at this load. What the stack takes alone is no second factor: the
@@ -41,12 +41,16 @@ def peer_sentence(found: Factor, servers: Sequence[ServerResult]) -> str:
     if level is None or found.name != "cpu" or not (beside := level.kinds("peer_kernel_cpu")):
         return ""
     own = level.kinds("server_cpu")
-    stack, sending = (own[kind].median if kind in own else None for kind in ("stack", "sending"))
+    stack, copying, sending = (
+        own[kind].median if kind in own else None for kind in ("stack", "copying", "sending")
+    )
     kernel = combined([(1.0, spent) for spent in beside.values()]).median
     if stack is None or sending is None or kernel is None:
         return ""
+    copied = "" if copying is None else f" and the copy of payload into packets {number(copying)}"
     return (
         f"Of the {number(found.against_cost.median)} us of {found.against}, its stack takes "
-        f"{number(stack)}; the rest is its link at this load: {number(sending)} to hand frames to "
-        f"it and {number(kernel)} of the kernel beside it. Another port has another factor."
+        f"{number(stack)}{copied}; the rest is its link at this load: {number(sending)} to hand "
+        f"frames to it and {number(kernel)} of the kernel beside it. Another port has another "
+        "factor."
     )

@@ -1,7 +1,8 @@
 """Divides the exact times of a trial by the samples of its stacks.
 
 Within each kind of time that is exact (user, system, each softirq vector), a category has that
-kind's microseconds times its share of the kind's samples. So the parts add up to the figures of
+kind's microseconds times its share of the kind's samples. User and system are divided by the same
+samples, so there a share and its error are of both. So the parts add up to the figures of
 `analysis.cpu`, and a wrong rate of samples cannot make a total larger. Interrupts are not sampled:
 their vectors say what they were.
 
@@ -11,27 +12,31 @@ of few samples, or one of them, would be too sure (Brown, Cai, DasGupta: Interva
 Binomial Proportion, Statistical Science 16, 2001).
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Collection
 from math import sqrt
 from typing import NamedTuple
 
 from stackcost.analysis.breakdown import softirq_cost
-from stackcost.analysis.core_time import kernel_threads, own_processes
+from stackcost.analysis.core_time import is_divided_by_account, kernel_threads, own_processes
 from stackcost.analysis.cpu import server_cost
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.stack_counts import (
+    IN_KERNEL,
+    TASKS,
+    StackCount,
+    sampled_user_share,
+    stacks,
+)
 from stackcost.analysis.thresholds import UNMATCHED_LIMIT
 from stackcost.analysis.why.table import UNMATCHED, USER, table
-from stackcost.contracts.functions import RETURNS
-from stackcost.contracts.sample import Sample
 
 MEASURING, TIMERS = "the measurement itself", "timers"
 WAKING, DEVICE = "scheduling and waking", "entry of interrupts and softirqs"
 OF_VECTORS = {"local_timer": TIMERS, "device": DEVICE}  # others wake a core
 INTERRUPT, NOT_SAMPLED = "interrupt {}", "not sampled"
 OF_PEERS = ("stack", "busy")  # not divided: empty polls run in the same functions
-IN_KERNEL = re.compile(f"asm_|entry_|.*;{re.escape(RETURNS)}$")
+COPYING, COPIES = "copying", "copy of payload into packets"  # a peer's own, exact without samples
 NAMED = 10  # functions of no category that are named
 
 
@@ -69,16 +74,6 @@ class Attribution(NamedTuple):
         return f"{self.unmatched:.1%} of the time is in functions of no category: {named}"
 
 
-class StackCount(NamedTuple):
-    """How often a stack was found: its `kind` as of the exact account, and who ran."""
-
-    kind: str
-    process: str
-    command: str
-    stack: str
-    times: float
-
-
 class KindOfTime(NamedTuple):
     """Microseconds per connection of an exact kind of time, and what was found in it."""
 
@@ -93,7 +88,12 @@ class KindOfTime(NamedTuple):
 
     @property
     def whole(self) -> str:
-        """Of a kind that is not divided the file in which it was found most often; else empty."""
+        """Of a kind that is not divided what it was; else empty.
+
+        That is the file in which it was found most often, or the copying of payload.
+        """
+        if self.kind == COPYING:
+            return COPIES
         if self.kind not in OF_PEERS or not self.samples:
             return ""
         files = Counter[str]()
@@ -117,36 +117,11 @@ def why_none(seen: Readings, cpus: Collection[int]) -> str:
     return seen.why_unknown("stack.samples") or "the stacks of the server's cores were not sampled"
 
 
-def stacks(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> list[StackCount]:
-    """What the server's side was found in, on its cores, in a phase; idle polling too."""
-    window = seen.phases.get(phase)
-    if window is None:
-        return []
-    wanted, found = set(map(str, cpus)), []
-    for series in seen.series("stack.samples"):
-        labels = series[0].labels
-        if labels.get("cpu") not in wanted:
-            continue
-        count = _count(series, window.end) - _count(series, window.start)
-        if count > 0:
-            process, command = labels["process"], labels["command"]
-            found.append(StackCount(labels["kind"], process, command, labels["stack"], count))
-    return found
-
-
-def _count(series: list[Sample], moment: float) -> float:
-    """Stacks are read when they were seen again, so a reading holds until the next.
-
-    The first holds before as well: counts are of a whole session, and a stack that was seen in an
-    earlier trial begins with the count that it had there.
-    """
-    known = [s for s in series if s.time <= moment] or series[:1]
-    return max(s.value or 0.0 for s in known)
-
-
 def kinds_of(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> list[KindOfTime]:
     """The kinds of the server's cost, without interrupts; empty where it or stacks are unknown."""
     found, times = stacks(seen, cpus, phase), _times(seen, cpus, phase)
+    if not is_divided_by_account(seen):
+        found = [_of_its_mode(each) for each in found]
     own, threads = own_processes(seen), kernel_threads(seen, phase)
     return [
         KindOfTime(kind, us, [each for each in found if _is_of(each, kind, own, threads)])
@@ -161,11 +136,13 @@ def _attribution(seen: Readings, cpus: Collection[int], phase: str) -> Attributi
         return None
     unmatched: dict[str, float] = defaultdict(float)
     parts, counted = interrupts(seen, cpus, phase), 0.0
+    tasks = _tasks(seen, cpus, phase, kinds)
     for found in kinds:
         kind, us, times = found.kind, found.us, found.times
         counted += times
-        if file := found.whole:
-            parts.append(CategoryTime(kind, USER, _of_file(file), us, 0.0, 0.0))
+        if whole := found.whole:
+            category = whole if kind == COPYING else _of_file(whole)
+            parts.append(CategoryTime(kind, USER, category, us, 0.0, 0.0))
             continue
         if not found.samples:
             parts.append(CategoryTime(kind, NOT_SAMPLED, UNMATCHED, us, us, 0.0))
@@ -178,8 +155,7 @@ def _attribution(seen: Readings, cpus: Collection[int], phase: str) -> Attributi
             if category == UNMATCHED:
                 unmatched[each.stack.rpartition(";")[2]] += us * each.times / times
         for (behalf, category), (count, off_count) in sums.items():
-            likely = (count + 0.5) / (times + 1)
-            error = us * sqrt(likely * (1 - likely) / times)
+            error = _error(count, tasks if tasks and kind in TASKS else found)
             off_us = us * off_count / times
             parts.append(CategoryTime(kind, behalf, category, us * count / times, error, off_us))
     total = sum(part.us for part in parts) or 1.0
@@ -187,6 +163,26 @@ def _attribution(seen: Readings, cpus: Collection[int], phase: str) -> Attributi
         ((name, us / total) for name, us in unmatched.items()), key=lambda each: -each[1]
     )
     return Attribution(parts, int(counted), sum(share for _, share in named), named[:NAMED])
+
+
+def _tasks(
+    seen: Readings, cpus: Collection[int], phase: str, kinds: Collection[KindOfTime]
+) -> KindOfTime | None:
+    """User and system as one, where the same samples say how much each of them has; else None."""
+    if is_divided_by_account(seen) or not sampled_user_share(
+        seen, cpus, phase, own_processes(seen)
+    ):
+        return None
+    both = [each for each in kinds if each.kind in TASKS]
+    return KindOfTime(
+        "task", sum(each.us for each in both), [each for of in both for each in of.samples]
+    )
+
+
+def _error(count: float, of: KindOfTime) -> float:
+    """The standard error in microseconds of so many samples out of those of a time."""
+    likely = (count + 0.5) / (of.times + 1)
+    return of.us * sqrt(likely * (1 - likely) / of.times)
 
 
 def _times(seen: Readings, cpus: Collection[int], phase: str) -> dict[str, float]:
@@ -219,11 +215,19 @@ def interrupts(seen: Readings, cpus: Collection[int], phase: str = "sustain") ->
     return [part for part in parts if part.us]
 
 
+def _of_its_mode(each: StackCount) -> StackCount:
+    """A task that was on its way to the kernel or back counts as system, as in the user share."""
+    kernel = each.kind == "user" and not each.in_user_mode
+    return each._replace(kind="system") if kernel else each
+
+
 def _is_of(each: StackCount, kind: str, own: Collection[str], threads: tuple[str, ...]) -> bool:
     """Whether a stack was found in this kind of the server's cost.
 
     `own`: the server's processes. `threads`: starts of the names of the kernel's that are its.
     """
+    if kind == COPYING:
+        return False
     if kind == "sending":
         return each.process in own and "_sys_send" in each.stack
     if kind in ("user", *OF_PEERS):

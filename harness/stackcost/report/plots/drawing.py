@@ -33,6 +33,7 @@ KIND_COLOURS = {
     "softirq": "#E69F00",
     "busy": "#009E73",
     "stack": "#009E73",
+    "copying": "#8FD0B5",
     "sending": "#F0E442",
     BESIDE: "#D55E00",
     "idle polling": "#CFE8DF",
