@@ -33,6 +33,7 @@ class AstfPeer(Server):
 
     name = "astf-peer"
     kernel_stack = False
+    serves_profile = True
     takes_tls = True
 
     def __init__(

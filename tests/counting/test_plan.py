@@ -3,9 +3,11 @@
 from pathlib import Path
 
 from stackcost.comparison.plan import plan
+from stackcost.counting.bed import bed_script
 from stackcost.counting.session import why_not_counted
 from stackcost.experiment.read_file import read_experiment
 from stackcost.systems.registry import server_class
+from stackcost.tuning import tier_of
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 
@@ -41,5 +43,20 @@ def test_a_file_with_the_key_counted_is_a_counted_run(tmp_path: Path) -> None:
 def test_one_program_on_the_kernels_stack_can_be_counted() -> None:
     assert why_not_counted(server_class("nginx/kernel")) == ""
     assert why_not_counted(server_class("lighttpd-nss/kernel")) == ""
-    for other in ("astf-peer", "haproxy/kernel"):
+    for other in ("haproxy/kernel", "rust/smoltcp"):
         assert "cannot be counted" in why_not_counted(server_class(other))
+
+
+def test_the_peer_can_be_counted_and_no_other_stack_is_counted_as_the_kernels() -> None:
+    assert why_not_counted(server_class("astf-peer")) == ""
+    nginx = server_class("nginx/kernel")
+    assert "on onload-balanced cannot be counted" in why_not_counted(nginx, "onload-balanced")
+
+
+def test_the_peer_has_an_interface_without_addresses() -> None:
+    workload = read_experiment(EXPERIMENTS / "nginx_kernel.yaml").workload
+    with_addresses, without = (
+        bed_script(kernel, workload, tier_of("stock")) for kernel in (True, False)
+    )
+    assert "addr add" in with_addresses and "route add" in with_addresses
+    assert "addr add" not in without and "threaded" in without

@@ -52,9 +52,9 @@ std::array<TransmitQueue*, kSides> transmit_queues(std::array<PortQueue*, kSides
 
 }  // namespace
 
-DataThread::DataThread(const Clock& clock, const CoreConfig& config, uint32_t cpu, bool with_dpdk,
-                       bool sleeps, std::array<PortQueue*, kSides> queues,
-                       std::shared_ptr<ExchangeRings> rings)
+DataThread::DataThread(const Clock& clock, const CoreConfig& config, uint32_t cpu,
+                       const std::string& name, bool with_dpdk, bool sleeps,
+                       std::array<PortQueue*, kSides> queues, std::shared_ptr<ExchangeRings> rings)
     : clock_(clock),
       chains_{PortChain(clock, *queues[0]), PortChain(clock, *queues[1])},
       cpu_(cpu),
@@ -66,7 +66,7 @@ DataThread::DataThread(const Clock& clock, const CoreConfig& config, uint32_t cp
                     : std::make_unique<FrameExchange>(
                           std::move(rings), config.thread / config.pairs, config.steering())),
       thread_([this] { loop(); }) {
-  pthread_setname_np(thread_.native_handle(), fmt::format("data-{}", config.thread).c_str());
+  pthread_setname_np(thread_.native_handle(), name.c_str());
   cpu_set_t cpus;
   CPU_ZERO(&cpus);
   CPU_SET(cpu, &cpus);

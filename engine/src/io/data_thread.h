@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 #include <functional>
+#include <string>
 #include <thread>
 
 #include "astf/core.h"
@@ -18,11 +19,11 @@ class DataThread {
   /// Work for the data thread, done between two bursts.
   using Job = std::function<void(DataCore& core, Nanoseconds now)>;
 
-  /// Starts the thread on Linux CPU `cpu`. `with_dpdk`: it uses DPDK devices. `sleeps`: as
-  /// EngineConfig::sleeps. `rings`: those between the cores of its ports; nullptr: it is their only
-  /// one. Throws ConfigError when the CPU cannot be had.
-  DataThread(const Clock& clock, const CoreConfig& config, uint32_t cpu, bool with_dpdk,
-             bool sleeps, std::array<PortQueue*, kSides> queues,
+  /// Starts the thread on Linux CPU `cpu`. `name`: of 15 characters at most. `with_dpdk`: it uses
+  /// DPDK devices. `sleeps`: as EngineConfig::sleeps. `rings`: those between the cores of its
+  /// ports; nullptr: it is their only one. Throws ConfigError when the CPU cannot be had.
+  DataThread(const Clock& clock, const CoreConfig& config, uint32_t cpu, const std::string& name,
+             bool with_dpdk, bool sleeps, std::array<PortQueue*, kSides> queues,
              std::shared_ptr<ExchangeRings> rings = nullptr);
   ~DataThread();
 

@@ -170,8 +170,12 @@ void Machine::start_threads() {
       queues[index_of(side)] = &ports_[port]->queue(static_cast<uint32_t>(thread / pairs()));
       queues[index_of(side)]->set_filter(configured(port).mac, false);
     }
-    threads_.push_back(std::make_unique<DataThread>(
-        clock_, core, cpus[thread], with_dpdk_, config_.sleeps, queues, rings[thread % pairs()]));
+    // Where no port opens connections another name tells it from the data threads that do.
+    const bool opens = !ports_[port_of(thread, Side::client)]->info().is_dummy;
+    const std::string name = fmt::format("{}-{}", opens ? "data" : "serve", thread);
+    threads_.push_back(std::make_unique<DataThread>(clock_, core, cpus[thread], name, with_dpdk_,
+                                                    config_.sleeps, queues,
+                                                    rings[thread % pairs()]));
   }
   for (uint32_t port = 0; port < ports_.size(); ++port) {
     PortInfo& info = infos_.emplace_back(ports_[port]->info());

@@ -165,7 +165,10 @@ def _lacking(experiment: Experiment, systems: Sequence[Variant]) -> dict[str, st
     """By name of each system that the bed cannot measure: why not."""
     if not experiment.counted:
         return lacking_there(systems)
-    found = {each.name: why_not_counted(server_class(each.server)) for each in systems}
+    found = {
+        each.name: why_not_counted(server_class(each.server), each.experiment.server.stack)
+        for each in systems
+    }
     return {name: why for name, why in found.items() if why}
 
 

@@ -68,7 +68,8 @@ class Server(ABC):
 
     `name`: such as "nginx/kernel". `kernel_stack`: whether it uses the kernel's stack. Otherwise it
     sends and receives frames itself, on an interface without addresses. `packet_socket`: whether it
-    does so by packet sockets, and answers the request of the load. `wiring`: its test bed.
+    does so by packet sockets, and answers the request of the load. `serves_profile`: whether it is
+    an ASTF server, which serves the load's profile. `wiring`: its test bed.
     `reference`: the reference peer on the same path, which does no server's work and shows the
     limit of generator and path. `ip_version`: of its clients. `passes_frames`: whether a device
     sends on the frames that it receives; a proxy sends its own. `passes_every_port`: whether it is
@@ -82,6 +83,7 @@ class Server(ABC):
     name: ClassVar[str]
     kernel_stack: ClassVar[bool] = True
     packet_socket: ClassVar[bool] = False
+    serves_profile: ClassVar[bool] = False
     wiring: ClassVar[Wiring] = TO_SERVER
     reference: ClassVar[str] = "astf-peer"
     ip_version: IpVersion = 4

@@ -1,5 +1,6 @@
 """The test bed inside a counting guest: the namespaces, addresses and settings of the usual one."""
 
+from stackcost.bed.network import INITIAL_WINDOW
 from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS
 from stackcost.contracts.tuning import Tier
 from stackcost.contracts.wiring import (
@@ -8,6 +9,7 @@ from stackcost.contracts.wiring import (
     SERVER_INTERFACE,
     SERVER_NAMESPACE,
 )
+from stackcost.experiment.schema import Workload
 
 # The order in which tasks run is fixed: the server's interface is polled first, then comes the
 # generator (FIRST), then all others. So what a client sends at once has arrived when the server
@@ -51,18 +53,18 @@ $ask change {LOAD_ADDRESS} lladdr $known nud permanent dev {SERVER_INTERFACE}
 POLL_TASK = f"napi/{SERVER_INTERFACE}"[:15]  # the kernel cuts names
 
 
-def bed_script(service: str, clients: str, window: int, tier: Tier) -> str:
-    """The commands that make the bed of a server on the kernel's stack."""
-    text = (BED + ADDRESSES).format(
+def bed_script(kernel_stack: bool, workload: Workload, tier: Tier) -> str:
+    """The commands that make the bed. `kernel_stack`: the server's end gets addresses."""
+    text = (BED + (ADDRESSES if kernel_stack else "")).format(
         load=LOAD_NAMESPACE,
         server=SERVER_NAMESPACE,
         load_end=LOAD_INTERFACE,
         server_end=SERVER_INTERFACE,
         address=SERVER_ADDRESS,
-        service=service,
-        clients=clients,
+        service=workload.server,
+        clients=workload.client_network,
         gateway=LOAD_ADDRESS,
-        window=window,
+        window=INITIAL_WINDOW[workload.tcp],
     )
     for name, setting in tier.sysctls.items():
         if not setting.left:

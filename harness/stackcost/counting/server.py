@@ -1,0 +1,228 @@
+"""The server in a counting guest: a program on the kernel's stack, or the ASTF peer."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shlex import quote
+
+from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS
+from stackcost.contracts.endpoint import Endpoint
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.placement import Placement
+from stackcost.contracts.server import Server, ServerSettings
+from stackcost.contracts.wiring import SERVER_INTERFACE, SERVER_NAMESPACE, Port
+from stackcost.counting.bed import NEIGHBOUR, POLL_TASK
+from stackcost.counting.guest import SHARE, CountingGuest
+from stackcost.counting.line import forwarded
+from stackcost.counting.programs import portable_engine
+from stackcost.experiment.schema import Experiment
+from stackcost.host.kernel_stack import Kernel
+from stackcost.host.waiting import wait_until
+from stackcost.servers.probe import Response, fit_body, healthy, response_to
+from stackcost.trex.client import TrexClient
+from stackcost.trex.trex_config import TrexConfig
+
+CORE = 0  # the only one
+RPC_PORT, ASYNC_PORT = 4501, 4500
+NO_CLIENTS = 0  # client mask: no port opens connections
+SERVES = "serve-0"  # the engine's data thread where no port opens connections
+START_LIMIT_S = 300.0
+
+
+def server_in(
+    guest: CountingGuest,
+    kind: type[Server],
+    settings: ServerSettings,
+    experiment: Experiment,
+    folder: Path,
+) -> "Program | Peer":
+    """The server of an experiment, not started. `folder`: for its files."""
+    if kind.serves_profile:
+        return Peer(guest, settings, folder)
+    return Program(guest, kind, settings, experiment, folder)
+
+
+# A server may open a file for each request, which must not ask the machine for it.
+_IN_MEMORY = """set -e
+mkdir -p /run/copied
+cp -a {folder} /run/copied/
+mount -t tmpfs none {folder}
+cp -a /run/copied/*/. {folder}
+rm -r /run/copied
+"""
+
+
+class Program:
+    """A server that is one program on the kernel's stack. It is started again with another length
+    of its body. `tasks`: their names. `maps`: by name of a task, the text of its /proc/PID/maps.
+    """
+
+    def __init__(
+        self,
+        guest: CountingGuest,
+        kind: type[Server],
+        settings: ServerSettings,
+        experiment: Experiment,
+        folder: Path,
+    ):
+        self._guest = guest
+        self._kind = kind
+        self._settings = settings
+        self._experiment = experiment
+        self._folder = folder
+        self._starts = 0
+        self._session = ""
+        self.command: list[str] = []
+        self.tasks: set[str] = set()
+        self.maps: dict[str, str] = {}
+
+    @contextmanager
+    def started(self) -> Iterator[None]:
+        """Start it with the body that the experiment's response has; it ends with the guest."""
+        fit_body(self._settings.response_bytes, self._serve)
+        yield
+
+    def begin_load(self) -> None:
+        """Before the first load: it has its neighbour's address for ever."""
+        self._guest.line.run(NEIGHBOUR)
+
+    def _serve(self, body_bytes: int) -> int:
+        """Start it with a body of this length; returns that of the whole response."""
+        line, workload = self._guest.line, self._experiment.workload
+        if self._session:
+            line.run(f"pkill -KILL -s {self._session}; true")
+        self._starts += 1
+        # A new folder each time: the guest keeps what it has seen of the old one.
+        own = self._folder / f"server-{self._starts}"
+        own.mkdir()
+        address, port = str(workload.server), workload.port
+        place = SERVER_NAMESPACE, SERVER_INTERFACE, (CORE,)
+        stack = Kernel(Placement(*place, own, (address, port)))
+        endpoint = Endpoint(*place, address, port, own, stack)
+        self.command = self._kind.make(endpoint, self._settings).as_program(body_bytes)
+        line.run(_IN_MEMORY.format(folder=quote(str(own))))
+        self._session = begin(
+            self._guest, SERVER_NAMESPACE, self.command, f"{SHARE}/server.log", own
+        )
+        wait_for(
+            *(self._guest, self._session, SERVER_NAMESPACE, address, port),
+            *(self._kind.name, self._folder),
+        )
+        response = healthy(self._ask(address, port), self._kind.name, own)
+        self._look()
+        return response.length
+
+    def _ask(self, address: str, port: int) -> Response:
+        with self._guest.line.connection(SERVER_NAMESPACE, address, port) as connection:
+            return response_to(connection, self._settings.request)
+
+    def _look(self) -> None:
+        """The names and the mapped files of its tasks."""
+        told = self._guest.line.run(f"ps -L -s {self._session} -o comm= -o pid=")
+        of = [row.rsplit(None, 1) for row in told.splitlines()]
+        self.tasks = {name for name, _ in of} | {POLL_TASK}
+        self.maps = {name: self._guest.line.run(f"cat /proc/{pid}/maps") for name, pid in of}
+
+
+class Peer:
+    """The ASTF peer: a second engine, which has its frames from a packet socket and sleeps until
+    one comes. `tasks`, `maps`: as of a program. What else the engine's process does is for its
+    client, and is not the server's.
+    """
+
+    def __init__(self, guest: CountingGuest, settings: ServerSettings, folder: Path):
+        self._guest = guest
+        self._settings = settings
+        self._folder = folder
+        self.command: list[str] = []
+        self.tasks = {SERVES, POLL_TASK}
+        self.maps: dict[str, str] = {}
+
+    @contextmanager
+    def started(self) -> Iterator[None]:
+        """Start it with the load's profile; it ends with the guest, and its client here."""
+        ports = [Port("dummy"), Port(f"packet:{SERVER_INTERFACE}", SERVER_ADDRESS, LOAD_ADDRESS)]
+        engine = Engine(self._guest, SERVER_NAMESPACE, "peer", ports, self._folder)
+        self.command = engine.command
+        self.maps = {SERVES: self._guest.line.run(f"cat /proc/{engine.process}/maps")}
+        with engine.client() as client:
+            client.load_profile(self._settings.profile, dict(self._settings.tunables))
+            client.start(mult=1, client_mask=NO_CLIENTS)
+            yield
+
+    def begin_load(self) -> None:
+        """The engine keeps its neighbour's address by itself."""
+
+
+class Engine:
+    """astf-engine in a namespace of the guest. It begins when it is made."""
+
+    def __init__(
+        self,
+        guest: CountingGuest,
+        namespace: str,
+        name: str,
+        ports: list[Port],
+        folder: Path,
+        first: tuple[str, ...] = (),
+    ):
+        self._guest, self._namespace = guest, namespace
+        TrexConfig(name, ports, [CORE]).write(folder / "guest" / f"{name}.yaml")
+        words = ["--sleep", "--no-huge", "--cfg", f"{SHARE}/{name}.yaml", "-c", "1"]
+        self.command = [*first, str(portable_engine()), *words]
+        self.process = begin(guest, namespace, self.command, f"{SHARE}/{name}.log")
+        wait_for(guest, self.process, namespace, "127.0.0.1", RPC_PORT, f"the {name}", folder)
+
+    @contextmanager
+    def client(self) -> Iterator[TrexClient]:
+        """TRex's client, here, that has its ports."""
+        with (
+            forwarded(self._guest.line, self._namespace, RPC_PORT) as rpc,
+            forwarded(self._guest.line, self._namespace, ASYNC_PORT) as events,
+            TrexClient(rpc_port=rpc, async_port=events) as client,
+        ):
+            client.connect()
+            client.reset()
+            yield client
+
+
+def begin(
+    guest: CountingGuest, namespace: str, command: list[str], log: str, folder: Path | None = None
+) -> str:
+    """Start a program that goes on; returns its session."""
+    words = " ".join(map(quote, command))
+    where = f"cd {quote(str(folder))} && " if folder else ""
+    return guest.line.run(
+        f"{where}ip netns exec {namespace} setsid {words} </dev/null >{log} 2>&1 & echo $!"
+    ).strip()
+
+
+def wait_for(
+    guest: CountingGuest,
+    process: str,
+    namespace: str,
+    address: str,
+    port: int,
+    what: str,
+    folder: Path,
+) -> None:
+    """Wait until a program that was begun listens; StackcostError if it has ended before."""
+
+    def listens() -> bool:
+        try:
+            with guest.line.connection(namespace, address, port):
+                return True
+        except StackcostError:
+            if "ended" not in guest.line.run(f"[ -d /proc/{process} ] || echo ended"):
+                return False
+        raise StackcostError(f"{what} has ended in the counting guest: {_said(guest, folder)}")
+
+    if not wait_until(listens, START_LIMIT_S, 0.2):
+        raise StackcostError(f"{what} did not listen in the counting guest: {_said(guest, folder)}")
+
+
+def _said(guest: CountingGuest, folder: Path) -> str:
+    """The end of what programs of the guest printed."""
+    guest.line.run("sync")
+    logs = [path.read_text(errors="replace") for path in folder.glob("guest/*.log")]
+    return " ".join(" ".join(text.split())[-500:] for text in logs)

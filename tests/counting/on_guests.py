@@ -1,0 +1,39 @@
+"""A counting guest that really boots: nginx and the ASTF peer, each in one round.
+
+script/test-guests runs this; script/test does not, because a boot takes up to a minute.
+"""
+
+from pathlib import Path
+
+from rich.console import Console
+
+from stackcost.analysis.figures.counted import counts, total
+from stackcost.analysis.flags import flags_of
+from stackcost.analysis.readings import Readings
+from stackcost.comparison.feeder import run_experiment
+from stackcost.counting.server import SERVES
+from stackcost.experiment.read_file import read_experiment
+
+NGINX_KERNEL = Path(__file__).resolve().parents[2] / "experiments" / "nginx_kernel.yaml"
+
+
+def test_nginx_and_the_peer_are_counted_apart_from_the_generator(tmp_path: Path) -> None:
+    plan = read_experiment(NGINX_KERNEL).as_counted()
+    assert plan.counted is not None
+    plan = plan.model_copy(
+        update={
+            "servers": ["nginx/kernel", "astf-peer"],
+            "rounds": 1,
+            "counted": plan.counted.model_copy(update={"connections": 100}),
+        }
+    )
+    run = run_experiment(plan, "counted", tmp_path, [], Console(quiet=True))
+    seen = {trial.server: Readings(trial) for trial in run.trials()}
+    assert set(seen) == {"nginx/kernel", "astf-peer"}
+    for system, task in (("nginx/kernel", "nginx"), ("astf-peer", SERVES)):
+        readings = seen[system]
+        assert flags_of(readings, [0]) == [] and readings.trial.traffic.completed == 100
+        assert 50_000 < (total(readings) or 0.0) < 200_000
+        own = {row.task for row in counts(readings) if row.side == "server"}
+        assert own == {task, "napi/sc-server0", "RCU callbacks"}
+        assert "data-0" in {row.task for row in counts(readings) if row.side == "other"}
