@@ -1,9 +1,10 @@
 """What of an experiment is counted."""
 
+import subprocess
 from pathlib import Path
 
 from stackcost.comparison.plan import plan
-from stackcost.counting.bed import bed_script
+from stackcost.counting.bed import NOT_SET, bed_script
 from stackcost.counting.session import why_not_counted
 from stackcost.experiment.read_file import read_experiment
 from stackcost.systems.registry import server_class
@@ -51,6 +52,24 @@ def test_the_peer_can_be_counted_and_no_other_stack_is_counted_as_the_kernels() 
     assert why_not_counted(server_class("astf-peer")) == ""
     nginx = server_class("nginx/kernel")
     assert "on onload-balanced cannot be counted" in why_not_counted(nginx, "onload-balanced")
+
+
+def test_a_setting_that_the_guest_lacks_is_told_and_ends_nothing(tmp_path: Path) -> None:
+    """The commands for the published tier are run with a sysctl that knows no name."""
+    workload = read_experiment(EXPERIMENTS / "nginx_kernel.yaml").workload
+    script = bed_script(True, workload, tier_of("published"))
+    settings = "\n".join(line for line in script.splitlines() if NOT_SET in line)
+    for name in ("ip", "sysctl"):
+        (tmp_path / name).write_text("#!/bin/sh\necho 'cannot stat' >&2; exit 1\n")
+        (tmp_path / name).chmod(0o755)
+    done = subprocess.run(
+        ["sh", "-c", f"set -e\n{settings}"],
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "not set: net.core.somaxconn" in done.stdout.splitlines() and not done.stderr
 
 
 def test_the_peer_has_an_interface_without_addresses() -> None:

@@ -50,11 +50,15 @@ for tries in $(seq 100); do
 done
 $ask change {LOAD_ADDRESS} lladdr $known nud permanent dev {SERVER_INTERFACE}
 """
+NOT_SET = "not set: "
 POLL_TASK = f"napi/{SERVER_INTERFACE}"[:15]  # the kernel cuts names
 
 
 def bed_script(kernel_stack: bool, workload: Workload, tier: Tier) -> str:
-    """The commands that make the bed. `kernel_stack`: the server's end gets addresses."""
+    """The commands that make the bed. `kernel_stack`: the server's end gets addresses.
+
+    They print a line for each setting of the tier that the guest's kernel lacks or refuses.
+    """
     text = (BED + (ADDRESSES if kernel_stack else "")).format(
         load=LOAD_NAMESPACE,
         server=SERVER_NAMESPACE,
@@ -70,5 +74,7 @@ def bed_script(kernel_stack: bool, workload: Workload, tier: Tier) -> str:
         if not setting.left:
             # What a namespace lacks is of the whole machine, and that is this guest's own.
             value = f"{name}='{setting.value}'"
-            text += f"ip netns exec {SERVER_NAMESPACE} sysctl -qw {value} || sysctl -qw {value}\n"
+            here = f"ip netns exec {SERVER_NAMESPACE} sysctl -qw {value} 2>/dev/null"
+            anywhere = f"sysctl -qw {value} 2>/dev/null"
+            text += f"{here} || {anywhere} || echo '{NOT_SET}{name}'\n"
     return text

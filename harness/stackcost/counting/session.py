@@ -13,7 +13,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server
 from stackcost.contracts.stack import KERNEL, When
 from stackcost.contracts.wiring import LOAD_INTERFACE, LOAD_NAMESPACE, TO_SERVER
-from stackcost.counting.bed import FIRST, bed_script
+from stackcost.counting.bed import FIRST, NOT_SET, bed_script
 from stackcost.counting.guest import CountingGuest, counting_guest
 from stackcost.counting.kernel import get_kernel
 from stackcost.counting.programs import qemu_version
@@ -97,7 +97,9 @@ def open_counting_session(
             )
         )
         progress.say("test bed in the guest")
-        guest.line.run(bed_script(kind.kernel_stack, workload, settings.tier) + counted.script)
+        told = guest.line.run(bed_script(kind.kernel_stack, workload, settings.tier))
+        not_set = [line.removeprefix(NOT_SET) for line in told.splitlines() if NOT_SET in line]
+        guest.line.run(counted.script)
         progress.say("server in the guest")
         server = server_in(guest, kind, settings, experiment, folder)
         opened.enter_context(server.started())
@@ -121,7 +123,10 @@ def open_counting_session(
             tasks=server.tasks,
             symbols=Symbols(guest.functions, server.maps),
             described={
-                "test_bed": {"counted": _conditions(guest), "bed": TO_SERVER.words},
+                "test_bed": {
+                    "counted": _conditions(guest) | {"settings_not_set": not_set},
+                    "bed": TO_SERVER.words,
+                },
                 "server": {
                     "name": kind.name,
                     "command": server.command,
