@@ -112,6 +112,6 @@ def test_the_notebook_answers_and_draws_functions_by_system(tmp_path: Path) -> N
 
 
 def test_the_report_of_a_counted_run_has_its_notebook_and_none_of_times(tmp_path: Path) -> None:
-    run = store_counted(tmp_path, {NGINX: [0, 10]})
+    run = store_counted(tmp_path, {NGINX: [0, 10], "astf-peer": [0, 10]})
     summarise_again(run)
     assert fitting(open_runs([run.path])) == ["counted_cost", "trust"]

@@ -73,7 +73,7 @@ def fitting(runs: OpenedRuns) -> list[str]:
         "compare_runs": comparable,
         "published_vs_measured": bool(runs.ceilings)
         or with_tests
-        or any(_is_the_published_pair(run.summary) for run in runs.costs),
+        or (not all_counted and any(_is_the_published_pair(run.summary) for run in runs.costs)),
         "trust": bool(runs.costs),
     }
     return [name for name, fit in fits.items() if fit]
