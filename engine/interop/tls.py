@@ -125,8 +125,10 @@ def open_flows(client: TrexClient, peer: Peer, kind: Kind, head: int | None, los
     if head is None:
         return "it does not serve the page to Python's client"
     length = head + SIZE
+    # Java's first handshake takes some 0.1 s, and all flows after the first one are to resume.
+    cps = 5 if kind.resumed and lossless else 20
     asked = {"size": SIZE, "port": peer.served, "peer_head": 1, "head": head, "limit": OPENED}
-    client.load_profile(FLOWS_PROFILE, {**asked, "echo": int(peer.echo)})
+    client.load_profile(FLOWS_PROFILE, {**asked, "echo": int(peer.echo), "cps": cps})
     client.call("stackcost_set_tls", {"profile_id": "_", **kind.asked()})
     check = {"profile_id": "_", "enabled": True, "skip_bytes": head}
     client.call("stackcost_set_payload_check", check)

@@ -32,6 +32,11 @@ URL = f"https://{ENGINE_ADDRESS}/body"
 FETCH_S = 60.0
 WOLFSSL_HEADER = Path("/usr/include/wolfssl/ssl.h")
 WOLFSSL = Path(__file__).with_name("wolfssl_peer.c")
+# Its server asks for the name of each client's address, and no resolver answers here.
+JAVA = [
+    *("java", "-Djdk.net.hosts.file=/dev/null"),
+    str(Path(__file__).with_name("JavaPeer.java").resolve()),
+]
 FILES = {"certificate": CERTIFICATE_FILE, "key": KEY_FILE, "both": BOTH_FILE}
 
 NGINX = """
@@ -180,6 +185,12 @@ def by_wolfssl(bed: LocalTestbed, folder: Path, count: int, resumed: bool) -> li
     return [body_of((folder / f"wolfssl.{number}").read_bytes()) for number in range(count)]
 
 
+def by_java(bed: LocalTestbed, folder: Path, count: int, resumed: bool) -> list[bytes]:
+    """All by one process."""
+    run(bed, [*JAVA, "client", URL, str(count), "java"], folder)
+    return [(folder / f"java.{number}").read_bytes() for number in range(count)]
+
+
 def by_chromium(bed: LocalTestbed, folder: Path, count: int, resumed: bool) -> list[bytes]:
     """What the page shows: text is within a document that the browser makes."""
     command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
@@ -290,6 +301,17 @@ PEERS = (
         lambda port: ["env", "HOME=.", "caddy", "run", "--config", "caddy.json"],
         by_curl(f"http://127.0.0.1:{BY_CADDY}/body"),
         no_tickets=dict.fromkeys(VERSIONS, "resumed: Caddy as a proxy keeps no sessions"),
+    ),
+    Peer(
+        "Java",
+        "javac",
+        "apt-get install openjdk-17-jdk-headless",
+        4438,
+        lambda port: [
+            *(*JAVA, "server", HOST_ADDRESS, str(port)),
+            *(CERTIFICATE_FILE, KEY_FILE, PAGE),
+        ],
+        by_java,
     ),
     Peer(
         "curl",
