@@ -20,8 +20,9 @@ Nanoseconds cpu_time() {
   return time.tv_sec * kSecond + time.tv_nsec;
 }
 
-/// A core learns of clients between others' frames, so no one of them may take long.
-TEST(TunnelEnd, LearnsOfAMillionClientsOneAsFastAsAnother) {
+/// The longest that a burst of frames took, each from a client of its own, of as many clients as
+/// can be learned.
+Nanoseconds longest_burst() {
   constexpr size_t kHead = 14, kSource = 12;
   std::vector<uint8_t> room(kHeadRoom);
   const auto fill = [&](Frame& frame) {
@@ -43,13 +44,23 @@ TEST(TunnelEnd, LearnsOfAMillionClientsOneAsFastAsAnother) {
     fill(frame);
     store_be<uint32_t>(frame.head + kHead + kSource, client);
     tunnel.teid = client;
-    ASSERT_TRUE(encapsulate(frame, tunnel));
-    ASSERT_TRUE(end.pass_received(frame));
+    EXPECT_TRUE(encapsulate(frame, tunnel));
+    EXPECT_TRUE(end.pass_received(frame));
     if (client % TransmitQueue::kBurst != 0) continue;
     longest = std::max(longest, cpu_time() - before);
     before = cpu_time();
   }
-  EXPECT_LT(longest, 3 * kMillisecond);
+  return longest;
+}
+
+/// A core learns of clients between others' frames, so no one of them may take long.
+TEST(TunnelEnd, LearnsOfAMillionClientsOneAsFastAsAnother) {
+  constexpr Nanoseconds kLimit = 3 * kMillisecond;
+  // A table that grows is slow in each try. A machine that is busy with something else is in one.
+  Nanoseconds least = longest_burst();
+  for (int again = 0; again < 2 && least >= kLimit; ++again)
+    least = std::min(least, longest_burst());
+  EXPECT_LT(least, kLimit);
 }
 
 }  // namespace
