@@ -1,5 +1,7 @@
 """Trials of HTTP clients with known figures, and the summary of some."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from stackcost.analysis.context import Context
@@ -8,6 +10,7 @@ from stackcost.analysis.summary import Summary
 from stackcost.clients.times import Times, encoded
 from stackcost.contracts.http import HttpCounts, HttpSettings
 from stackcost.contracts.load import HttpClients
+from stackcost.contracts.system import NotMeasured, System
 from stackcost.contracts.trial import Trial
 from tests.analysis.trials import counter, gauge, load_trial
 
@@ -48,18 +51,27 @@ def asked(program: str, connections: int, test: str, offered: float, answered: f
     return trial
 
 
-def summary(*trials: Trial) -> Summary:
+def summary(*trials: Trial, systems: Sequence[System] = ()) -> Summary:
+    """`systems`: by default those that the trials name, without settings."""
+    names = dict.fromkeys(trial.server for trial in trials)
     context = Context(
         run="made",
         title="made",
-        servers=tuple(dict.fromkeys(trial.server for trial in trials)),
+        systems=tuple(systems) or tuple(map(System.of, names)),
         pairs=(),
         load_cpus=(0,),
         server_cpus=(1,),
         state="complete",
         machine={},
         merged_caches={},
-        not_measured={"nginx-cache/kernel:aio-dlb": "it lacks a device"},
+        not_measured=(
+            NotMeasured(
+                name="nginx-cache/kernel:aio-dlb",
+                server="nginx-cache/kernel",
+                settings={"tuning": "aio-dlb"},
+                why="it lacks a device",
+            ),
+        ),
     )
     return summarise(trials, context)
 

@@ -1,14 +1,16 @@
 """A whole run's trials with known answers: CPU factor 10, memory factor 4120 / 320."""
 
 from stackcost.analysis.context import Context
+from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
 from tests.analysis.trials import hold_trial, load_trial
 
+SYSTEMS = ("nginx/kernel", "astf-peer")
 CONTEXT = Context(
     run="20260101T000000-compare",
     title="a run made for a test",
-    servers=("nginx/kernel", "astf-peer"),
-    pairs=(("nginx/kernel", "astf-peer"),),
+    systems=tuple(map(System.of, SYSTEMS)),
+    pairs=(SYSTEMS,),
     load_cpus=(0,),
     server_cpus=(1,),
     state="complete",

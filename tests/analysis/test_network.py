@@ -15,6 +15,7 @@ from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.network import NetworkCounts, NetworkSettings
+from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
 from stackcost.report.notebook import fitting
 from stackcost.report.terminal import print_screen
@@ -26,12 +27,16 @@ from tests.report.test_http_notebooks import opened
 ROUNDS = (1, 2, 3, 4, 5, 6)
 
 
+def with_loss(server: str, loss: float) -> System:
+    return System.of(server, {"network.loss": loss})
+
+
 def over(
     loss: float, name: str = "nginx/kernel", cost: float = 100, number: int = 1, lost: int = 10_000
 ) -> Trial:
     """A trial of 10,000 connections, of a million frames; with loss segments are sent again."""
     costs = {"user": 10, "system": 40, "irq": 1, "softirq": cost - 51}
-    trial = load_trial(f"{name}:{loss:g}-loss", number, number, microseconds=costs)
+    trial = load_trial(with_loss(name, loss).name, number, number, microseconds=costs)
     asked = NetworkSettings(loss=loss)
     trial.load.network = NetworkCounts(asked, frames=1_000_000, lost=lost if loss else 0)
     if loss:
@@ -55,8 +60,9 @@ def summary() -> Summary:
             ("dut/wire", 0.01, 90),
         )
     ]
-    servers = tuple(sorted({trial.server for trial in trials}))
-    return summarise(trials, replace(CONTEXT, servers=servers, pairs=()))
+    servers = ("dut/wire", "nginx/kernel")
+    systems = tuple(with_loss(name, loss) for name in servers for loss in (0, 0.01))
+    return summarise(trials, replace(CONTEXT, systems=systems, pairs=()))
 
 
 def test_segments_sent_again_over_a_lossy_network_are_no_fault() -> None:

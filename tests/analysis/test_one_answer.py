@@ -7,6 +7,7 @@ import pytest
 
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
+from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
 from stackcost.gate.trial import gate_trial
 from stackcost.gate.verdict import against_baseline
@@ -68,8 +69,11 @@ def test_beside_a_polling_peer_factor_and_diff_divide_by_all_that_its_side_takes
                 made.samples += counter("task.time", 0.1, poll | {"command": "napi/sc-server0"})
             trials.append(made)
     names = tuple(kinds)
-    summary = summarise(trials, replace(CONTEXT, servers=names, pairs=(names,)))
-    manifest = Manifest(run=summary.run, command=[], experiment={}, systems=list(names), machine={})
+    systems = tuple(map(System.of, names))
+    summary = summarise(trials, replace(CONTEXT, systems=systems, pairs=(names,)))
+    manifest = Manifest(
+        run=summary.run, command=[], experiment={}, systems=list(systems), machine={}
+    )
     (by_diff,) = (
         each
         for each in difference(*(Side(manifest, summary, name) for name in names)).comparisons
@@ -82,9 +86,12 @@ def test_beside_a_polling_peer_factor_and_diff_divide_by_all_that_its_side_takes
 
 def test_one_run_has_one_answer_in_every_command() -> None:
     trials = run()
-    context = replace(CONTEXT, servers=(A, B), pairs=((B, A),))
+    systems = System.of(A), System.of(B)
+    context = replace(CONTEXT, systems=systems, pairs=((B, A),))
     summary = summarise(trials, context)
-    manifest = Manifest(run=summary.run, command=[], experiment={}, systems=[A, B], machine={})
+    manifest = Manifest(
+        run=summary.run, command=[], experiment={}, systems=list(systems), machine={}
+    )
     sides = [Side(manifest, summary, name) for name in (A, B)]
     (by_diff,) = (each for each in difference(*sides).comparisons if each.p_corrected is not None)
     of_gate = {

@@ -15,6 +15,7 @@ from stackcost.analysis.paths import (
 )
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
+from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
 from stackcost.published.tables import sidecar_table
 from stackcost.report.paths import paths_answer, paths_table
@@ -24,6 +25,10 @@ from tests.analysis.trials import add_backend, gauge, hold_trial, load_trial
 ROUNDS = (1, 2, 3, 4, 5, 6)
 PROXY = {"user": 40.0, "system": 100.0, "irq": 2.0, "softirq": 58.0}
 ROUTER = {"user": 0.0, "system": 5.0, "irq": 1.0, "softirq": 14.0}
+RULED = {
+    each.name: each
+    for each in (System.of("dut/service_iptables", {"rules": rules}) for rules in (0, 1000, 4000))
+}
 
 
 def load(name: str, path: dict[str, float], server: float, number: int, offered: int) -> Trial:
@@ -50,8 +55,9 @@ def paths(loads: Sequence[int] = (500, 1000)) -> list[Trial]:
 
 
 def summary_of(trials: Sequence[Trial]) -> Summary:
-    servers = tuple(dict.fromkeys(trial.server for trial in trials))
-    return summarise(trials, replace(CONTEXT, servers=servers, pairs=(), backend_on="device"))
+    names = dict.fromkeys(trial.server for trial in trials)
+    systems = tuple(RULED.get(name) or System.of(name) for name in names)
+    return summarise(trials, replace(CONTEXT, systems=systems, pairs=(), backend_on="device"))
 
 
 def test_a_path_adds_what_its_cores_take_more_than_those_of_the_bare_server() -> None:

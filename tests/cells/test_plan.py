@@ -9,7 +9,7 @@ import pytest
 from stackcost.cells.beds import read_beds
 from stackcost.cells.plan import cells_of
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.system_names import pairs
+from stackcost.contracts.system import pairs
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
@@ -27,7 +27,7 @@ def names(experiment: Experiment) -> list[str]:
 
 
 def compared(experiment: Experiment) -> set[tuple[str, str]]:
-    systems = [each.name for each in variants(experiment)]
+    systems = [each.system for each in variants(experiment)]
     return set(pairs(systems, experiment.baseline, experiment.against))
 
 

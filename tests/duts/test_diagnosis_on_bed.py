@@ -24,6 +24,7 @@ from stackcost.analysis.summary import Summary
 from stackcost.contracts.addresses import IpVersion
 from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.server import Server
+from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
 from stackcost.duts.base import Dut
 from stackcost.duts.tracking import TrackingDut
@@ -184,7 +185,7 @@ def summary_of(trial: Trial) -> Summary:
     context = Context(
         run="test",
         title="test",
-        servers=(trial.server,),
+        systems=(System.of(trial.server),),
         pairs=(),
         load_cpus=(0,),
         server_cpus=tuple(DEVICE_CPUS),

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from stackcost.contracts.network import NetworkSettings
-from stackcost.contracts.system_names import fits, network_of, pairs, without_network
+from stackcost.contracts.system import System, fits, pairs
 from stackcost.experiment import matrix
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment
@@ -29,8 +29,8 @@ def at_rates(**others: Any) -> Experiment:
 
 
 def divided(of: Experiment) -> tuple[tuple[str, str], ...]:
-    names = [each.name for each in variants(of) if not each.lacking]
-    return pairs(names, of.baseline, of.against)
+    systems = [each.system for each in variants(of) if not each.lacking]
+    return pairs(systems, of.baseline, of.against)
 
 
 def test_without_a_matrix_the_systems_are_the_servers() -> None:
@@ -79,8 +79,8 @@ def test_a_stack_is_part_of_the_servers_name_and_what_lacks_is_kept_with_the_rea
     ]
     assert [each.lacking for each in found] == ["", "", *[lacks["onload-balanced"]] * 2, ""]
     assert found[3].experiment.server.stack == "onload-balanced"
-    assert fits(found[3].name, "nginx/onload-balanced:2-workers")
-    assert not fits(found[3].name, "nginx/kernel")
+    assert fits(found[3].system, "nginx/onload-balanced:2-workers")
+    assert not fits(found[3].system, "nginx/kernel")
 
 
 def test_a_stack_of_ones_own_file_is_found_beside_the_experiment(tmp_path: Path) -> None:
@@ -216,13 +216,27 @@ def test_each_network_is_a_system_and_systems_are_divided_over_the_same_one_only
     assert Experiment.model_validate(of.model_dump(mode="json")) == of, "as a run stores it"
 
 
-def test_the_network_in_a_name_is_read_back_whatever_else_is_in_it() -> None:
+def test_a_system_is_a_record_of_its_server_and_what_the_matrix_varies() -> None:
     matrix = {"tuning": ["stock"], "network.loss": [0.00001], "network.rate_mbit": [2.5]}
-    (name, _) = (each.name for each in variants(at_rates(matrix=matrix)))
-    assert name == "nginx/kernel:stock,1e-05-loss,2.5-Mbit"
-    assert network_of(name) == {"loss": 0.00001, "rate_mbit": 2.5}
-    assert without_network(name) == "nginx/kernel:stock"
-    assert network_of("nginx/kernel:stock") == {}
+    (nginx, peer) = (each.system for each in variants(at_rates(matrix=matrix)))
+    network = {"network.loss": 0.00001, "network.rate_mbit": 2.5}
+    assert nginx == System(
+        name="nginx/kernel:stock,1e-05-loss,2.5-Mbit",
+        server="nginx/kernel",
+        settings={"tuning": "stock"} | network,
+    )
+    assert peer == System.of("astf-peer", network)
+    assert nginx.network == {"loss": 0.00001, "rate_mbit": 2.5}
+    assert nginx.without_network() == System.of("nginx/kernel", {"tuning": "stock"})
+    assert System.model_validate_json(nginx.model_dump_json()) == nginx, "as a run stores it"
+
+
+def test_a_tier_called_like_another_setting_is_still_a_tier(tmp_path: Path) -> None:
+    tier = tmp_path / "8-workers.yaml"
+    tier.write_text("title: named like a number of workers\nsource: made for a test\n")
+    of = experiment(matrix={"tuning": ["stock", str(tier)]})
+    named = next(each.system for each in variants(of) if each.name == "nginx/kernel:8-workers")
+    assert named.settings == {"tuning": "8-workers"} and named.axis() == (named, 1, "")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.system_names import pairs
+from stackcost.contracts.system import System, pairs
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import experiment_file, read_experiment
 from stackcost.experiment.schema import Experiment
@@ -169,5 +169,8 @@ def test_one_system_needs_nothing_to_be_compared_with(tmp_path: Path) -> None:
         read_experiment(edited(tmp_path, *none))
     one = ("servers: [nginx/kernel, astf-peer]", "servers: [nginx/kernel]")
     alone = read_experiment(edited(tmp_path, *none, one))
-    names = [each.name for each in variants(alone)]
-    assert names == ["nginx/kernel"] and pairs(names, alone.baseline, alone.against) == ()
+    systems = [each.system for each in variants(alone)]
+    assert (
+        systems == [System.of("nginx/kernel")]
+        and pairs(systems, alone.baseline, alone.against) == ()
+    )

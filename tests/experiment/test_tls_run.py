@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from stackcost.contracts.load import ConstantLoad
-from stackcost.contracts.system_names import tls_of
 from tests.experiment.command import run_folder, start
 
 
@@ -17,10 +16,11 @@ def test_both_servers_are_measured_over_tls_and_the_handshake_has_its_time(tmp_p
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
     folder = run_folder(tmp_path)
+    systems = {each.name: each.settings["tls"] for each in folder.manifest().systems}
     for trial in folder.trials():
         if trial.load.counter("tcps_connects") == 0:
             continue  # memory with no flow
-        tls, varied = trial.load.tls, tls_of(trial.server)
+        tls, varied = trial.load.tls, systems[trial.server]
         assert (tls is None) == (varied == "plain")
         if tls:
             assert tls.asked.version == "1.3" and tls.asked.certificate == "p-256"
@@ -31,7 +31,7 @@ def test_both_servers_are_measured_over_tls_and_the_handshake_has_its_time(tmp_p
             assert trial.load.server_requests == trial.load.completed
     servers = {server["name"]: server["levels"][0] for server in folder.summary()["servers"]}
     assert len(servers) == 6
-    for level in [level for name, level in servers.items() if tls_of(name) != "plain"]:
+    for level in [level for name, level in servers.items() if systems[name] != "plain"]:
         times = level["latency"][""]
         medians = [times[kind]["p50"]["median"] for kind in ("connect", "tls_handshake")]
         assert 0 < medians[0] < medians[1], times

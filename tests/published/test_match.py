@@ -8,6 +8,7 @@ import pytest
 from stackcost.analysis.ceiling.summary import Ceiling, CeilingSummary, Rate
 from stackcost.contracts.load import HttpClients
 from stackcost.contracts.sample import Sample
+from stackcost.contracts.system import NotMeasured, System
 from stackcost.experiment.read_file import read_experiment
 from stackcost.files import EXPERIMENTS
 from stackcost.published.document import Document, documents
@@ -21,10 +22,12 @@ from tests.analysis.trials import END, START, counter
 
 ANSWERED = 50_000.0  # requests/s
 BITS = 8e9  # per second
+ONE_CORE = System.of("astf-peer", {"cores": 1})
+SEARCHED = [ONE_CORE, System.of("nginx/kernel")]
 
 
 def run_of(
-    *servers: str,
+    *servers: str | System,
     measures: str,
     body: int,
     offered: float = 0.0,
@@ -42,11 +45,12 @@ def run_of(
     many as the cookbook of the first server has. `others`: what other programs took of the server's
     core.
     """
-    connections = connections or (100 if servers[0].startswith("haproxy") else 50)
+    systems = [System.of(each) if isinstance(each, str) else each for each in servers]
+    connections = connections or (100 if systems[0].server.startswith("haproxy") else 50)
     trials = []
-    for times, server in enumerate(servers, 1):
+    for times, system in enumerate(systems, 1):
         trial = asked("wrk", connections, "made", offered, times * ANSWERED)
-        trial.server = server
+        trial.server = system.name
         settings, counted = trial.load.settings, trial.load.counted
         settings.measures, settings.body_bytes, settings.beside = measures, [body], list(beside)
         settings.tls, settings.cores_shared, settings.resumed = tls, shared, resumed
@@ -56,7 +60,7 @@ def run_of(
         who = {"cpu": "1", "process": "99", "thread": "99", "command": "cc1plus", "kind": "task"}
         trial.samples += counter("task.time", others * (END - START), who)
         trials.append(trial)
-    return OpenedRuns(costs=[OpenedCosts(manifest(), summary(*trials))])
+    return OpenedRuns(costs=[OpenedCosts(manifest(), summary(*trials, systems=systems))])
 
 
 def busy_cores(*shares: float) -> list[Sample]:
@@ -72,7 +76,11 @@ def busy_cores(*shares: float) -> list[Sample]:
 
 def manifest(**workload: Any) -> Manifest:
     made: dict[str, Any] = {"nginx": {"workers": 4}, "cores": {"server": [1, 2]}}
-    return Manifest(run="made", state="complete", experiment=made | workload, machine={})
+    return Manifest(run="made", state="complete", experiment=made | workload, systems=SEARCHED)
+
+
+def lacking(server: str, settings: dict[str, Any], why: str) -> NotMeasured:
+    return NotMeasured(**System.of(server, settings).model_dump(), why=why)
 
 
 def joined(document: str, runs: OpenedRuns) -> dict[str, PublishedMatch]:
@@ -93,7 +101,7 @@ def reasons(document: str, runs: OpenedRuns) -> dict[str, str]:
 def test_a_proxys_connections_stand_in_the_proxys_table_alone() -> None:
     runs = run_of("haproxy/kernel", measures="connections", body=0)
     assert joined("nginx_cookbook", runs) == {}
-    runs = run_of("haproxy/kernel:8-workers", measures="connections", body=0)
+    runs = run_of(System.of("haproxy/kernel", {"workers": 8}), measures="connections", body=0)
     (found,) = joined("haproxy_cookbook", runs).values()
     assert (found.table, found.column, found.x) == ("Table 1", "Kernel", 8)
     assert found.value == pytest.approx(ANSWERED / 1000), "the table counts thousands"
@@ -110,7 +118,7 @@ def test_each_stack_stands_in_its_own_column() -> None:
 
 
 def test_another_length_joins_nothing_and_says_so() -> None:
-    runs = run_of("haproxy/kernel:2-workers", measures="requests", body=1000)
+    runs = run_of(System.of("haproxy/kernel", {"workers": 2}), measures="requests", body=1000)
     assert joined("haproxy_cookbook", runs) == {}
     why = reasons("haproxy_cookbook", runs)["Table 2"]
     assert "responses of 1,000 bytes instead of 1,024 bytes" in why
@@ -173,7 +181,7 @@ def test_throughput_is_in_the_bits_that_the_table_counts() -> None:
 
 
 def test_gains_are_over_the_first_row_that_both_have() -> None:
-    names = "haproxy/kernel:2-workers", "haproxy/kernel:8-workers"
+    names = System.of("haproxy/kernel", {"workers": 2}), System.of("haproxy/kernel", {"workers": 8})
     runs = run_of(*names, measures="requests", body=1024)
     found = matches(documents()["haproxy_cookbook"], runs)
     two, eight = (each for each in found if each.table == "Table 2" and each.value)
@@ -196,9 +204,10 @@ def test_every_table_without_ours_says_why(name: str) -> None:
 
 
 def test_a_column_that_this_machine_could_not_measure_says_why() -> None:
-    runs = run_of("nginx/kernel:1-workers", measures="connections", body=0)
-    lacking = {"nginx/onload-balanced:1-workers": "Onload is not installed"}
-    runs.costs[0].summary.not_measured.update(lacking)
+    runs = run_of(System.of("nginx/kernel", {"workers": 1}), measures="connections", body=0)
+    runs.costs[0].summary.not_measured.append(
+        lacking("nginx/onload-balanced", {"workers": 1}, "Onload is not installed")
+    )
     found = [
         each for each in matches(documents()["nginx_cookbook"], runs) if each.table == "Table 2"
     ]
@@ -214,7 +223,7 @@ def test_a_column_that_this_machine_could_not_measure_says_why() -> None:
 def test_a_searched_rate_stands_as_payload_beside_a_rate_of_bits() -> None:
     rate = Rate(name="NDR", loss_ratio=0.0, value=9e3, lower=8e3, upper=9e3)
     ceiling = Ceiling.model_construct(
-        server="astf-peer:1-cores", of="connections", rates=[rate], at_least=""
+        server=ONE_CORE.name, of="connections", rates=[rate], at_least=""
     )
     found = CeilingSummary.model_construct(run="made", ceilings=[ceiling])
     setup = manifest(workload={"response_bytes": 32000})
@@ -225,20 +234,28 @@ def test_a_searched_rate_stands_as_payload_beside_a_rate_of_bits() -> None:
 
 
 def test_variants_of_one_system_are_divided_by_their_own_first_row_alone() -> None:
-    names = [f"haproxy/kernel:{tier},{n}-workers" for tier in ("apart", "near") for n in (2, 8)]
+    names = [
+        System.of("haproxy/kernel", {"tuning": tier, "workers": n})
+        for tier in ("apart", "near")
+        for n in (2, 8)
+    ]
     found = matches(documents()["haproxy_cookbook"], run_of(*names, measures="requests", body=1024))
     gains = [each.gain for each in found if each.table == "Table 2" and each.value]
     assert gains == [None, None, pytest.approx(2), pytest.approx(4 / 3)]
 
 
 def test_a_tier_that_could_not_be_measured_hides_no_other_tier() -> None:
-    runs = run_of("nginx-cache/kernel:aio-off", measures="requests", body=1000)
-    runs.costs[0].summary.not_measured["nginx-cache/kernel:aio-dlb"] = "it needs a device"
+    runs = run_of(
+        System.of("nginx-cache/kernel", {"tuning": "aio-off"}), measures="requests", body=1000
+    )
+    runs.costs[0].summary.not_measured.append(
+        lacking("nginx-cache/kernel", {"tuning": "aio-dlb"}, "it needs a device")
+    )
     assert "it needs a device" not in reasons("nginx_dlb", runs)["Example log"]
 
 
 def test_cores_for_a_link_are_of_new_connections_by_the_papers_own_full_link() -> None:
-    runs = run_of("nginx/kernel:2-cores", measures="connections", body=10000)
+    runs = run_of(System.of("nginx/kernel", {"cores": 2}), measures="connections", body=10000)
     found = matches(documents()["nginx_white_paper"], runs)
     (ours,) = (each for each in found if each.value is not None)
     assert (ours.column, ours.published) == ("cores for 10 Gb/s, kernel", 6)
@@ -247,11 +264,15 @@ def test_cores_for_a_link_are_of_new_connections_by_the_papers_own_full_link() -
 
 @pytest.mark.parametrize("cores", [2, 4, 12])
 def test_a_full_links_figure_stands_at_every_number_of_cores_that_fills_it(cores: int) -> None:
-    runs = run_of(f"nginx/onload-white-paper:{cores}-cores", measures="connections", body=10000)
+    runs = run_of(
+        System.of("nginx/onload-white-paper", {"cores": cores}), measures="connections", body=10000
+    )
     found = matches(documents()["nginx_white_paper"], runs)
     (ours,) = (each for each in found if each.column == "Onload, highest connections/s")
     assert (ours.x, ours.published) == (cores, 111_600)
-    one = run_of("nginx/onload-white-paper:1-cores", measures="connections", body=10000)
+    one = run_of(
+        System.of("nginx/onload-white-paper", {"cores": 1}), measures="connections", body=10000
+    )
     found = matches(documents()["nginx_white_paper"], one)
     (ours,) = (each for each in found if each.column == "Onload, highest connections/s")
     assert ours.published is None and ours.reason == "no row for 1 core; 111,600 for 2 cores"
@@ -259,13 +280,27 @@ def test_a_full_links_figure_stands_at_every_number_of_cores_that_fills_it(cores
 
 def test_a_figure_over_tls_joins_only_with_the_same_certificate_and_full_handshakes() -> None:
     table = "RPS for HTTPS, 0 KB"
-    runs = run_of("nginx/kernel:rsa-2048,1-workers", measures="requests", body=0, tls=True)
+    runs = run_of(
+        System.of("nginx/kernel", {"certificate": "rsa-2048", "workers": 1}),
+        measures="requests",
+        body=0,
+        tls=True,
+    )
     found = joined("nginx_tested", runs)[table]
     assert found.published == 71_561 and found.x == 1
-    runs = run_of("nginx/kernel:p-256,1-workers", measures="requests", body=0, tls=True)
+    runs = run_of(
+        System.of("nginx/kernel", {"certificate": "p-256", "workers": 1}),
+        measures="requests",
+        body=0,
+        tls=True,
+    )
     assert "a certificate of p-256 instead of rsa-2048" in reasons("nginx_tested", runs)[table]
     runs = run_of(
-        "nginx/kernel:rsa-2048,1-workers", measures="requests", body=0, tls=True, resumed=True
+        System.of("nginx/kernel", {"certificate": "rsa-2048", "workers": 1}),
+        measures="requests",
+        body=0,
+        tls=True,
+        resumed=True,
     )
     assert "resumed handshakes instead of full ones" in reasons("nginx_tested", runs)[table]
 
@@ -274,7 +309,7 @@ def searched(at_least: str = "", **workload: Any) -> OpenedRuns:
     """A search of the peer on one core; 32,000 bytes."""
     rate = Rate(name="NDR", loss_ratio=0.0, value=9e3, lower=8e3, upper=9e3)
     ceiling = Ceiling.model_construct(
-        server="astf-peer:1-cores", of="connections", rates=[rate], at_least=at_least
+        server=ONE_CORE.name, of="connections", rates=[rate], at_least=at_least
     )
     found = CeilingSummary.model_construct(run="made", ceilings=[ceiling])
     setup = manifest(workload={"response_bytes": 32000} | workload)
@@ -306,7 +341,9 @@ def test_a_link_with_loss_and_one_listening_socket_are_marked_as_well() -> None:
     lossy.ceilings[0].manifest.experiment["network"] = {"loss": 0.01}
     found, cell, _ = told("trex_nginx", "Total-CPS, Kcps", lossy)
     assert found.ratio is None and "over a link with 0.01-loss" in cell
-    runs = run_of("nginx/kernel:one-listener,4-workers", measures="requests", body=0)
+    runs = run_of(
+        System.of("nginx/kernel", {"reuseport": False, "workers": 4}), measures="requests", body=0
+    )
     found, cell, _ = told("nginx_cookbook", "Kernel", runs)
     assert found.ratio is None and "one listening socket of all workers" in cell
 
@@ -327,7 +364,10 @@ def test_an_astf_run_over_tls_is_not_the_published_one() -> None:
     ],
 )
 def test_what_the_server_did_not_set_has_no_ratio(busy: tuple[float, float], limit: str) -> None:
-    names = "nginx/kernel:1-workers", "nginx/onload-balanced:1-workers"
+    names = (
+        System.of("nginx/kernel", {"workers": 1}),
+        System.of("nginx/onload-balanced", {"workers": 1}),
+    )
     runs = run_of(*names, measures="throughput", body=1_000_000, busy=busy)
     found, cell, ratio = told("nginx_cookbook", "Kernel", runs)
     assert found.published == 22.68 and (found.ratio is None) == bool(limit)
@@ -341,7 +381,9 @@ def test_what_the_server_did_not_set_has_no_ratio(busy: tuple[float, float], lim
 @pytest.mark.parametrize("others", [0.05, 0.48])
 def test_a_core_that_others_took_half_of_was_not_the_servers(others: float) -> None:
     """It is full, and so are the clients': nothing else tells that the rate is not nginx's."""
-    runs = run_of("nginx/kernel:1-workers", measures="requests", body=0, others=others)
+    runs = run_of(
+        System.of("nginx/kernel", {"workers": 1}), measures="requests", body=0, others=others
+    )
     found, cell, _ = told("nginx_cookbook", "Kernel", runs)
     assert (found.ratio is None) == (others > 0.1)
     assert cell.endswith("; other programs took 48% of the server's cores") == (others > 0.1)
@@ -360,7 +402,7 @@ def test_a_page_has_the_documents_that_its_runs_can_be_compared_with() -> None:
     def shown(runs: OpenedRuns) -> set[str]:
         return {names[each.title] for each in comparable(list(every.values()), runs)}
 
-    runs = run_of("nginx/kernel:1-workers", measures="requests", body=10_000)
+    runs = run_of(System.of("nginx/kernel", {"workers": 1}), measures="requests", body=10_000)
     assert shown(runs) == {"nginx_cookbook", "nginx_tested"}
     assert shown(run_of("haproxy/kernel", measures="connections", body=0)) == {"haproxy_cookbook"}
     assert shown(searched()) == {"trex_nginx"}
@@ -369,12 +411,17 @@ def test_a_page_has_the_documents_that_its_runs_can_be_compared_with() -> None:
 
 
 def test_the_caches_log_is_of_one_of_three_clients_at_once() -> None:
-    runs = run_of("nginx-cache/kernel:aio-off", measures="requests", body=1_048_576)
+    runs = run_of(
+        System.of("nginx-cache/kernel", {"tuning": "aio-off"}), measures="requests", body=1_048_576
+    )
     found, cell, _ = told("nginx_dlb", "latency", runs)
     assert found.ratio is None
     assert "beside no other clients instead of clients of 100,000 and 10,000 bytes" in cell
     runs = run_of(
-        "nginx-cache/kernel:aio-off", measures="requests", body=1_048_576, beside=[100_000, 10_000]
+        System.of("nginx-cache/kernel", {"tuning": "aio-off"}),
+        measures="requests",
+        body=1_048_576,
+        beside=[100_000, 10_000],
     )
     found, cell, ratio = told("nginx_dlb", "latency", runs)
     assert found.ratio and ratio and ";" not in cell
@@ -405,7 +452,9 @@ def test_no_claim_is_told_as_a_failure_and_no_condition_is_empty(name: str) -> N
 
 
 def test_a_summary_that_names_no_rounds_is_read_as_well() -> None:
-    runs = run_of("nginx/kernel:1-workers", measures="requests", body=0, busy=(1.0, 0.5))
+    runs = run_of(
+        System.of("nginx/kernel", {"workers": 1}), measures="requests", body=0, busy=(1.0, 0.5)
+    )
     figures = runs.costs[0].summary.servers[0].levels[0].figures
     for name in ("http.clients_busy", "http.server_busy", "http.others_busy"):
         figures[name] = figures[name].model_copy(update={"rounds": []})
@@ -414,14 +463,16 @@ def test_a_summary_that_names_no_rounds_is_read_as_well() -> None:
 
 
 def test_one_worker_where_a_table_begins_at_two_has_a_ratio_that_says_so() -> None:
-    runs = run_of("haproxy/kernel:1-workers", measures="connections", body=0)
+    runs = run_of(System.of("haproxy/kernel", {"workers": 1}), measures="connections", body=0)
     found = next(e for e in matches(documents()["haproxy_cookbook"], runs) if e.value is not None)
     assert (found.published, found.x, found.gain) == (None, 1, None)
     assert found.ratio == pytest.approx(50 / 39)
     assert found.reason == (
         "no row for 1 worker process; 39 for 2 worker processes, which the ratio is to"
     )
-    limited = run_of("haproxy/kernel:1-workers", measures="connections", body=0, busy=(1.0, 0.5))
+    limited = run_of(
+        System.of("haproxy/kernel", {"workers": 1}), measures="connections", body=0, busy=(1.0, 0.5)
+    )
     found = next(e for e in matches(documents()["haproxy_cookbook"], limited) if e.value)
     assert found.ratio is None
 

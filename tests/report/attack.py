@@ -40,6 +40,7 @@ def attacking_run(root: Path) -> RunFolder:
         "command": [ATTACK],
         "changed": [ATTACK],
         "started": ATTACK,
+        "systems": [{"name": name, "server": name} for name in (NGINX, PEER, ATTACK)],
         "not_measured": {ATTACK: ATTACK},
         "machine": _attacked(stored["machine"]),
         "servers": {NGINX: described, "generator": {"program": ATTACK}},

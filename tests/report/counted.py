@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stackcost.contracts.load import CountedLoad
+from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.counting.counts import Count, Where, samples_of
@@ -66,7 +67,7 @@ def store_counted(
             run=run.name,
             state="complete",
             experiment=experiment,
-            systems=list(systems),
+            systems=[*map(System.of, systems)],
             machine=MACHINE | {"processors": MACHINE["processors"] | {"model": processor}},
             test_bed={name: {"counted": {"kernel": kernel}} for name in systems},
             servers={name: {"program": "nginx bc08ffbb8c8d"} for name in systems},

@@ -12,7 +12,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.report.story import opening
 from stackcost.report.tables.short import unknown_factors
 from stackcost.report.terminal import print_screen
-from tests.analysis.runs import CONTEXT, compared
+from tests.analysis.runs import CONTEXT, SYSTEMS, compared
 
 WORDS = "The machine was busy: 9 of 12 trials were disturbed, most of them so: the machine was"
 
@@ -49,7 +49,7 @@ def test_no_load_is_said_to_be_above_a_ceiling_by_disturbed_trials() -> None:
             for each in seen
             if not each.trial.traffic.holds
         }
-        found = headline(seen, CONTEXT.servers, (1,), {}, past)
+        found = headline(seen, SYSTEMS, (1,), {}, past)
         assert found.rate is None and told in found.words
 
 

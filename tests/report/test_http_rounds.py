@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from stackcost.contracts.system import Setting, System
 from stackcost.contracts.trial import Trial
 from stackcost.report import http
 from stackcost.report.answers import http_answer
@@ -46,15 +47,32 @@ def test_so_is_one_system_by_another() -> None:
     assert row[-1] == "+50.0% (+50.0% to +50.0%) *", "neither side was busy"
 
 
-@pytest.mark.parametrize(("name", "axis"), [("nginx/kernel", ""), ("nginx/kernel:1-workers", "1")])
-def test_a_number_of_workers_is_told_only_where_the_name_has_it(name: str, axis: str) -> None:
+@pytest.mark.parametrize(("settings", "axis"), [({}, ""), ({"workers": 1}, "1")])
+def test_a_number_of_workers_is_told_only_where_the_name_has_it(
+    settings: dict[str, Setting], axis: str
+) -> None:
     """A plan's fixed number, such as `workers: 4`, is not in a summary: 1 would be a guess."""
+    system = System.of("nginx/kernel", settings)
     trials = rounds("tps", [1000, 2000])
     for trial in trials:
-        trial.server = name
-    found = summary(*trials)
+        trial.server = system.name
+    found = summary(*trials, systems=[system])
     table = http.tests_table(http.series(found), found)
     assert ("worker processes" in table.columns) == bool(axis)
     assert all(len(row) == len(table.columns) for row in table.rows)
     answer = http_answer(OpenedRuns([OpenedCosts(Manifest(run="made"), found)]))
     assert ("worker process" in answer) == bool(axis)
+
+
+def test_the_workers_of_a_system_are_one_column_in_a_report_of_several_runs() -> None:
+    systems = [System.of("nginx/kernel", {"workers": number}) for number in (1, 2)]
+    made = [*rounds("tps", [1000]), *rounds("tps", [1900])]
+    for trial, system in zip(made, systems, strict=True):
+        trial.server = system.name
+    run = OpenedCosts(Manifest(run="made"), summary(*made, systems=systems))
+    first, _ = OpenedRuns([run, run]).summaries
+    (curve,) = http.series(first)
+    assert {name: [*points] for name, points in curve.points.items()} == {
+        "run 1: nginx/kernel": [1, 2]
+    }
+    assert http.tables.systems([curve], first)[1:] == ["run 1: nginx-cache/kernel:aio-dlb"]

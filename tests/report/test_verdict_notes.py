@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from stackcost.analysis.summarise import summarise
+from stackcost.contracts.system import System
 from stackcost.report.verdict_notes import verdict_notes
 from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import load_trial
@@ -21,7 +22,8 @@ def notes(rounds: int, peers: tuple[str, ...]) -> list[str]:
         )
     ]
     pairs = tuple(("nginx/kernel", peer) for peer in peers)
-    context = replace(CONTEXT, servers=("nginx/kernel", *peers), pairs=pairs)
+    systems = tuple(map(System.of, ("nginx/kernel", *peers)))
+    context = replace(CONTEXT, systems=systems, pairs=pairs)
     return verdict_notes(summarise(trials, context))
 
 

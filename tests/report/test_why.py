@@ -20,7 +20,7 @@ from stackcost.report.plots.flame import differential_flame, flame
 from stackcost.report.sampled import as_lines, folded_stacks, write_stacks
 from stackcost.report.why import differences, why_sentences, why_table
 from stackcost.store import Manifest, RunFolder
-from tests.analysis.runs import CONTEXT
+from tests.analysis.runs import CONTEXT, SYSTEMS
 from tests.analysis.test_why import CALL, KNOWN, RECEIVES, SENDS, sampled
 from tests.analysis.trials import counter, load_trial
 
@@ -120,7 +120,7 @@ def test_what_only_the_rounds_leave_open_is_shown_as_unsure() -> None:
     """One system takes twice as long as the other, and both so in the second round."""
     made: list[Trial] = []
     for number in (1, 2):
-        for name, factor in zip(CONTEXT.servers, (2 * number, number), strict=True):
+        for name, factor in zip(SYSTEMS, (2 * number, number), strict=True):
             costs = {"user": 10.0, "system": 40.0, "irq": 1.0, "softirq": 49.0}
             slowed = {kind: factor * cost for kind, cost in costs.items()}
             slow = load_trial(name, len(made) + 1, number, 1000, slowed, 10_000)
@@ -144,7 +144,7 @@ def test_two_sides_of_one_system_differ_no_more_often_than_their_errors_say(
         sides: list[Trial] = []
         for number in range(1, rounds + 1):
             speed = random.uniform(0.8, 1.2)
-            for name in CONTEXT.servers:
+            for name in SYSTEMS:
                 slowed = speed * (1 + noise * random.normal())
                 costs = {"user": 10 * slowed, "system": 40 * slowed, "softirq": 49 * slowed}
                 drawn = random.multinomial(random.poisson(400), (0.3, 0.3, 0.2, 0.1, 0.1))

@@ -165,10 +165,10 @@ def test_without_a_readable_trial_it_is_one_error(run: Path) -> None:
         (b"[1]", "manifest.json is damaged: "),
         (b'{"run": "x"}', "has the format 'None'; this version reads stackcost-manifest"),
         (b'{"format": "trex/1"}', "has the format 'trex/1'; this version reads stackcost-"),
-        (b'{"format": "stackcost-manifest/6"}', "is damaged: run: Field required"),
+        (b'{"format": "stackcost-manifest/7"}', "is damaged: run: Field required"),
         (
             b'{"format": "stackcost-manifest/99", "new": 1}',
-            "has the format 'stackcost-manifest/99'; this version reads stackcost-manifest/6",
+            "has the format 'stackcost-manifest/99'; this version reads stackcost-manifest/7",
         ),
     ],
 )

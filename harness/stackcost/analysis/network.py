@@ -10,7 +10,6 @@ from stackcost.analysis.comparison import Comparison, Design, Question, compare_
 from stackcost.analysis.series import Series
 from stackcost.analysis.summary import Level, ServerResult, Summary
 from stackcost.contracts.load import rate_words
-from stackcost.contracts.system_names import network_of, without_network
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ def conditions_of(summary: Summary) -> list[Condition]:
         level = best.quoted
         if level is None:
             continue
-        found.append(Condition(system, network_of(best.name), level, None))
+        found.append(Condition(system, best.network, level, None))
         rows = [(other, _at(other, level)) for other in others]
         known = [(other, each) for other, each in rows if each]
         questions = [
@@ -50,7 +49,7 @@ def conditions_of(summary: Summary) -> list[Condition]:
             for other, each in known
         ]
         found += [
-            Condition(system, network_of(other.name), each, compared)
+            Condition(system, other.network, each, compared)
             for (other, each), compared in zip(known, compare_all(questions), strict=True)
         ]
     return found
@@ -59,8 +58,8 @@ def conditions_of(summary: Summary) -> list[Condition]:
 def _by_system(summary: Summary) -> dict[str, list[ServerResult]]:
     found: dict[str, list[ServerResult]] = {}
     for server in summary.servers:
-        if network_of(server.name):
-            found.setdefault(without_network(server.name), []).append(server)
+        if server.network:
+            found.setdefault(server.without_network().name, []).append(server)
     return {
         system: sorted(servers, key=lambda server: tuple(_badness(server)))
         for system, servers in found.items()
@@ -69,7 +68,7 @@ def _by_system(summary: Summary) -> dict[str, list[ServerResult]]:
 
 def _badness(server: ServerResult) -> Iterator[float]:
     """More of each setting is worse, but for the rate."""
-    for setting, value in network_of(server.name).items():
+    for setting, value in server.network.items():
         yield -value if setting == "rate_mbit" else value
 
 

@@ -16,7 +16,6 @@ from stackcost.analysis.spread import Spread, combined, spread
 from stackcost.analysis.summary import Level, Memory, ServerResult, Summary
 from stackcost.analysis.thresholds import CONFIDENCE
 from stackcost.contracts.load import rate_words
-from stackcost.contracts.system_names import rules_of, rules_part
 
 BARE = "dut/wire"
 SOFTIRQ = "softirq"
@@ -138,11 +137,11 @@ def rule_lines(summary: Summary) -> list[RuleLine]:
     """One line for each device that was measured with at least three lengths of its list."""
     points: dict[str, list[tuple[int, float]]] = {}
     for server in summary.servers:
-        rules, level = rules_of(server.name), server.quoted
+        rules, level = server.settings.get("rules"), server.quoted
         if rules is not None and level and SOFTIRQ in level.kinds("server_cpu"):
-            name = server.name.replace(rules_part(rules), "").rstrip(":,")
             costs = level.kinds("server_cpu")[SOFTIRQ].values
-            points.setdefault(name, []).extend((rules, cost) for cost in costs)
+            name = server.without("rules").name
+            points.setdefault(name, []).extend((int(rules), cost) for cost in costs)
     lines = [_line(name, found) for name, found in points.items()]
     return [line for line in lines if line is not None]
 

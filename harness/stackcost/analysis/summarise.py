@@ -33,6 +33,7 @@ from stackcost.analysis.summary import (
     TrialRow,
 )
 from stackcost.contracts.load import ESTABLISHED, HeldFlows
+from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
 
 
@@ -47,7 +48,7 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
         state=context.state,
         machine=context.machine,
         servers=[
-            _server_result(name, trials, everything, context, past) for name in context.servers
+            _server_result(system, trials, everything, context, past) for system in context.systems
         ],
         factors=[
             factor
@@ -67,7 +68,7 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
         ceilings=context.ceilings,
         loads_not_held=context.loads_not_held,
         tuning=context.tuning,
-        not_measured=context.not_measured,
+        not_measured=list(context.not_measured),
         tests_not_measured=context.tests_not_measured,
         core_hour_price=context.core_hour_price,
         definitions=registry.definitions(registry.COSTS, context.figures),
@@ -95,12 +96,13 @@ def _spins(seen: Readings, context: Context) -> bool:
 
 
 def _server_result(
-    name: str,
+    system: System,
     trials: Sequence[Trial],
     everything: Sequence[Readings],
     context: Context,
     past: Mapping[int, str],
 ) -> ServerResult:
+    name = system.name
     own = [seen for seen in everything if seen.trial.server == name]
     loads = [seen for seen in own if not seen.trial.traffic.holds]
     lengths = {seen.trial.response_bytes for seen in own} - {None}
@@ -109,7 +111,7 @@ def _server_result(
         key = seen.trial.traffic.test, seen.trial.offered_cps
         offered.setdefault(key, []).append(seen)
     return ServerResult(
-        name=name,
+        **system.model_dump(),
         response_bytes=lengths.pop() if len(lengths) == 1 else None,
         levels=[_level(*key, offered[key], context, past) for key in _ordered(offered)],
         memories=_memory_by_state(

@@ -19,9 +19,10 @@ from stackcost.contracts.dut_settings import BackendOn
 from stackcost.contracts.http import HttpSettings
 from stackcost.contracts.latency import PERCENTILES
 from stackcost.contracts.load import ESTABLISHED, load_words, rate_words
+from stackcost.contracts.system import NotMeasured, System
 from stackcost.contracts.tuning import Change
 
-FORMAT = "stackcost-summary/3"
+FORMAT = "stackcost-summary/4"
 PUBLISHED_TCP = "published"  # of every run that does not say: there was no other
 
 
@@ -100,12 +101,11 @@ class Memory(Figures):
     points: dict[str, list[tuple[float, float]]]
 
 
-class ServerResult(SummaryPart):
-    """The costs of one server. `memories`: by the state in which flows were held open, established
+class ServerResult(System):
+    """The costs of one system. `memories`: by the state in which flows were held open, established
     ones first; empty if none were. `headline`: the offered load at which its cost is quoted.
     """
 
-    name: str
     response_bytes: int | None
     levels: list[Level]
     memories: dict[str, Memory] = Field(default_factory=dict)
@@ -199,7 +199,7 @@ class Summary(Head):
     of them; empty if rates were given. `loads_not_held`: highest loads that a system did not hold
     when they were tried before the first round; for each its ceiling is a tenth lower. `tuning`: by
     server, the result of each setting of its tier.
-    `not_measured`: servers of the plan that this machine cannot measure, and why.
+    `not_measured`: systems of the plan that this machine cannot measure, and why.
     `tests_not_measured`: the same of single tests of HTTP clients, as "system, test".
     `core_hour_price`: of one core for one hour, in any currency; None: not given.
     """
@@ -213,7 +213,7 @@ class Summary(Head):
     ceilings: dict[str, float] = Field(default_factory=dict)
     loads_not_held: dict[str, list[float]] = Field(default_factory=dict)
     tuning: dict[str, list[Change]] = Field(default_factory=dict)
-    not_measured: dict[str, str] = Field(default_factory=dict)
+    not_measured: list[NotMeasured] = Field(default_factory=list)
     tests_not_measured: dict[str, str] = Field(default_factory=dict)
     core_hour_price: float | None = None
 
@@ -221,6 +221,11 @@ class Summary(Head):
     def has_tests(self) -> bool:
         """Whether HTTP clients were its load, and not ASTF profiles."""
         return any(level.test for server in self.servers for level in server.levels)
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Why systems, and tests of them, could not be measured, by their names."""
+        return {each.name: each.why for each in self.not_measured} | self.tests_not_measured
 
     @property
     def systems(self) -> list[str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from stackcost.campaign.identity import profile_hashes
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.system_names import pairs
+from stackcost.contracts.system import pairs
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import BED
 from stackcost.experiment.schema import Experiment, Matrix
@@ -81,7 +81,7 @@ def _compared(cells: Iterable[Cell]) -> set[tuple[str, str]]:
         pair
         for cell in cells
         for pair in pairs(
-            [each.name for each in variants(cell.experiment)],
+            [each.system for each in variants(cell.experiment)],
             cell.experiment.baseline,
             cell.experiment.against,
         )

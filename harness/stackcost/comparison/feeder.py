@@ -64,7 +64,7 @@ def run_experiment(
         plan_file=plan_file,
         profile_hashes=profile_hashes(experiment),
         order_seed=draw_seed(),
-        systems=[each.name for each in systems if each.name not in lacking],
+        systems=[each.system for each in systems],
         figures=figures_of(experiment.collectors),
         not_measured=lacking,
         tests_not_measured={

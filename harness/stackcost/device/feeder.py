@@ -10,6 +10,7 @@ from stackcost.campaign.record import new_campaign
 from stackcost.campaign.turn import Feed, PlannedTrials, Purpose, Turn
 from stackcost.contracts.event_settings import EXHAUSTING, FORMAT, Event, EventSettings
 from stackcost.contracts.load import DeviceEvent, MixedLoad
+from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.schema import Experiment
 from stackcost.loads.event import Events
@@ -42,7 +43,14 @@ def run_events(
     }
     here = experiment.uses_this_machine
     with new_campaign(
-        results, "events", command, console, here=here, kind="events", experiment=about
+        results,
+        "events",
+        command,
+        console,
+        here=here,
+        kind="events",
+        experiment=about,
+        systems=[System.of(server_name(entry))],
     ) as campaign:
         campaign.expect([SETUP_S + settings.length(event) for event in events])
         campaign.run(turns_of(experiment, events, settings))

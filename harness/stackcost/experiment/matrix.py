@@ -7,14 +7,7 @@ from dataclasses import dataclass, field
 from stackcost.clients import program
 from stackcost.contracts.server import Server
 from stackcost.contracts.stack import KERNEL
-from stackcost.contracts.system_names import (
-    cores_part,
-    length_part,
-    network_part,
-    reuseport_part,
-    rules_part,
-    workers_part,
-)
+from stackcost.contracts.system import NETWORK, Setting, System
 from stackcost.contracts.tls import TlsSettings, VariedTls
 from stackcost.contracts.tuning import Tier
 from stackcost.experiment.http_schema import HttpLoad
@@ -26,22 +19,24 @@ from stackcost.tuning import tier_lacks, tier_of
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One server with one set of settings.
+    """A system with the experiment that measures it alone.
 
-    `name`: the server's name, with the name of another stack ("nginx/onload-balanced"), and after a
-    colon the settings that the matrix varies, such as "nginx/kernel:rps" or
-    "nginx/kernel:stock,2-workers,32000-B". `server`: the entry in the experiment. `experiment`: the
-    experiment without a matrix, with the values of this variant. `lacking`: why it cannot be
-    measured on this machine, or empty; another host of the server says that itself
-    (`stackcost.session.sides.lacking_there`). `lacking_tests`: of tests of HTTP clients, by
-    name, why this system or this machine cannot make them.
+    `server`: the entry in the experiment. `experiment`: the experiment without a matrix, with the
+    values of this variant. `lacking`: why it cannot be measured on this machine, or empty; another
+    host of the server says that itself (`stackcost.session.sides.lacking_there`). `lacking_tests`:
+    of tests of HTTP clients, by name, why this system or this machine cannot make them.
     """
 
-    name: str
+    system: System
     server: str
     experiment: Experiment
     lacking: str = ""
     lacking_tests: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The system's name."""
+        return self.system.name
 
 
 def variants(experiment: Experiment) -> list[Variant]:
@@ -102,18 +97,18 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
         (ruled and matrix.rules) or [experiment.dut.rules],
         _networks(matrix),
     ):
-        varied = [
-            tier_of(tuning).name if tuned and matrix.tuning else "",
-            cores_part(cores) if tuned and matrix.cores else "",
-            workers_part(workers) if workers and numbers else "",
-            reuseport_part(reuseport) if listens and matrix.reuseport else "",
-            key if tuned and matrix.certificate else "",
-            tls or "",
-            length_part(length) if matrix.response_bytes else "",
-            rules_part(rules) if ruled else "",
-            *(network_part(name, value) for name, value in network.items()),
-        ]
-        parts = ",".join(filter(None, varied))
+        varied: dict[str, Setting | None] = {
+            "tuning": tier_of(tuning).name if tuned and matrix.tuning else None,
+            "cores": cores if tuned and matrix.cores else None,
+            "workers": workers if numbers else None,
+            "reuseport": reuseport if listens and matrix.reuseport else None,
+            "certificate": key if tuned and matrix.certificate else None,
+            "tls": tls,
+            "response_bytes": length if matrix.response_bytes else None,
+            "rules": rules if ruled else None,
+            **{f"{NETWORK}{setting}": value for setting, value in network.items()},
+        }
+        settings = {setting: value for setting, value in varied.items() if value is not None}
         http = experiment.http
         if http:
             clients = stack_of_clients(stack, http.stack)
@@ -149,10 +144,9 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
             lacking = lacking or f"{name} does not serve the port of a profile over TLS"
         if http:
             lacking = lacking or stack_lacks(http.stack)
-        called = on_stack(name, stack)
+        system = System.of(on_stack(name, stack), settings)
         tests = {} if lacking else _lacking_tests(server_class(server), http)
-        full_name = f"{called}:{parts}" if parts else called
-        found.append(Variant(full_name, server, resolved, lacking, tests))
+        found.append(Variant(system, server, resolved, lacking, tests))
     return found
 
 

@@ -15,15 +15,7 @@ from stackcost.contracts.http import Certificate
 from stackcost.contracts.network import Megabits, Milliseconds, NetworkSettings, Probability
 from stackcost.contracts.program_settings import HaproxySettings, ProgramSettings
 from stackcost.contracts.stack import KERNEL
-from stackcost.contracts.system_names import (
-    NETWORK,
-    cores_part,
-    length_part,
-    network_part,
-    reuseport_part,
-    rules_part,
-    workers_part,
-)
+from stackcost.contracts.system import label
 from stackcost.contracts.tls import TlsSettings, VariedTls
 from stackcost.experiment.entries import Once, OwnFile, ServerName, StackName, TierName
 from stackcost.experiment.hosts import MOST, Bed, GeneratorSection, HostName, SshHost
@@ -191,22 +183,14 @@ class Matrix(Section):
     @property
     def network(self) -> dict[str, list[float]]:
         """The values of each setting of the network that varies."""
-        every = {name: getattr(self, f"network_{name}") for name in NETWORK}
+        every = {name: getattr(self, f"network_{name}") for name in NetworkSettings.model_fields}
         return {name: values for name, values in every.items() if values}
 
     def parts(self) -> set[str]:
         """Every part that the matrix can add to a server's name."""
-        return {
-            *(tier_of(tuning).name for tuning in self.tuning),
-            *map(cores_part, self.cores),
-            *map(workers_part, self.workers),
-            *map(reuseport_part, self.reuseport),
-            *self.certificate,
-            *self.tls,
-            *map(length_part, self.response_bytes),
-            *map(rules_part, self.rules),
-            *(network_part(name, each) for name, values in self.network.items() for each in values),
-        }
+        varied = self.model_dump(exclude={"stack"})
+        varied["tuning"] = [tier_of(tuning).name for tuning in self.tuning]
+        return {label(setting, each) for setting, values in varied.items() for each in values}
 
 
 class Counted(Section):

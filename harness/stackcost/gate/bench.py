@@ -95,7 +95,7 @@ def open_bench(
         Console(stderr=True),
         "to see them, run: stackcost show",
         experiment=experiment,
-        systems=[target.name],
+        systems=[target.system],
         profile_hashes=profile_hashes(target.experiment),
     ) as campaign:
         yield make(target, campaign)

@@ -99,12 +99,8 @@ def _all_figures(document: Document) -> Iterator[PublishedFigure]:
 
 def _not_measured(runs: OpenedRuns) -> dict[str, str]:
     """Why the runs could not measure any variant of a system that they had planned."""
-    planned = {
-        name.partition(":")[0]: why
-        for run in runs.costs
-        for name, why in run.summary.not_measured.items()
-    }
-    here = {each.name.partition(":")[0] for run in runs.costs for each in run.summary.servers}
+    planned = {each.server: each.why for run in runs.costs for each in run.summary.not_measured}
+    here = {each.server for run in runs.costs for each in run.summary.servers}
     return {system: why for system, why in planned.items() if system not in here}
 
 

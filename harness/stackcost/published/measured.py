@@ -12,15 +12,7 @@ from stackcost.analysis.summary import ClientSettings, Factor, Level, ServerResu
 from stackcost.contracts.http import P256, RSA, Certificate
 from stackcost.contracts.latency import PERCENTILES
 from stackcost.contracts.network import NetworkSettings
-from stackcost.contracts.system_names import (
-    NETWORK,
-    axis_of,
-    length_of,
-    network_of,
-    network_part,
-    reuseport_part,
-    tls_of,
-)
+from stackcost.contracts.system import NETWORK, System, label
 from stackcost.contracts.tls import VariedTls
 from stackcost.published.document import Load, Measurement, Shape
 from stackcost.report.http import Curve, limit_of, series
@@ -96,14 +88,16 @@ def measured(runs: OpenedRuns) -> Iterator[MeasuredFigure]:
 def _tested(run: OpenedCosts) -> Iterator[MeasuredFigure]:
     """The figures of HTTP clients. Those of clients on the server's own cores join nothing."""
     every = series(run.summary)
+    columns = {each.name: each for each, _, _ in (s.axis() for s in run.summary.servers)}
     for one in every:
         for name, points in one.points.items():
+            system = columns[name]
             for count, level in points.items():
                 if level.http is None or one.shared:
                     continue
                 what = f"{name}, {one.name}"
                 for axis, x in _places(run, one, count):
-                    of = _requested(run, name, one.what, axis, level.http)
+                    of = _requested(run, system, one.what, axis, level.http)
                     value, test = one.value(level), f"{name}, {one.test}"
                     limit = "" if one.what == "latency" else limit_of(level)
                     ceiling = _closed_loops(every, name, count, level.http) if one.offered else None
@@ -111,10 +105,10 @@ def _tested(run: OpenedCosts) -> Iterator[MeasuredFigure]:
                     for figure in _known(of, x, what, run.summary.run, value, test, limit):
                         yield figure.model_copy(update={"share": share})
                 if not one.offered and one.what == level.http.measures:
-                    yield from _distribution(run, name, level, what)
+                    yield from _distribution(run, system, level, what)
                 if one.what == "throughput":
                     cores = dict(_places(run, one, count))[CORES]
-                    yield from _cores_for_links(run, name, level, what, cores)
+                    yield from _cores_for_links(run, system, level, what, cores)
 
 
 def _closed_loops(
@@ -131,7 +125,9 @@ def _closed_loops(
     return max(filter(None, rates), default=None)
 
 
-def _distribution(run: OpenedCosts, name: str, level: Level, what: str) -> Iterator[MeasuredFigure]:
+def _distribution(
+    run: OpenedCosts, system: System, level: Level, what: str
+) -> Iterator[MeasuredFigure]:
     """The percentiles of a closed loop's times."""
     http = level.http
     kinds = next(iter(level.latency.values()), {})
@@ -139,13 +135,13 @@ def _distribution(run: OpenedCosts, name: str, level: Level, what: str) -> Itera
         return
     whole = "completion" if "completion" in kinds else next(iter(kinds))
     for kind, shape in {whole: WHOLE, **PARTS}.items():
-        of = _requested(run, name, shape, PERCENTILE, http)
+        of = _requested(run, system, shape, PERCENTILE, http)
         for each, value in kinds.get(kind, {}).items():
             yield from _known(of, PERCENTILES[each], what, run.summary.run, value)
 
 
 def _cores_for_links(
-    run: OpenedCosts, name: str, level: Level, what: str, cores: float
+    run: OpenedCosts, system: System, level: Level, what: str, cores: float
 ) -> Iterator[MeasuredFigure]:
     """The cores for a full link's connections if each made as many as one of these.
 
@@ -154,7 +150,7 @@ def _cores_for_links(
     http = level.http
     if http is None or http.measures != "connections":
         return
-    of = _requested(run, name, "cores", FULL_LINK, http)
+    of = _requested(run, system, "cores", FULL_LINK, http)
     for rate in FULL_LINKS:
         each = [cores * rate / own for own in level["http.rate"].values if own]
         value = spread(each, "cores", rounds=level["http.rate"].rounds[: len(each)])
@@ -162,50 +158,49 @@ def _cores_for_links(
         yield from _known(of, rate, words, run.summary.run, value, limit=limit_of(level))
 
 
-def _certificate(run: OpenedCosts, name: str) -> Certificate:
-    """The key of a system's certificate: in its name if it varies, else in the plan."""
-    varied = name.partition(":")[2].split(",")
+def _certificate(run: OpenedCosts, system: System) -> Certificate:
+    """The key of a system's certificate: its own if it varies, else that of the plan."""
     planned: Certificate = server_section(run.manifest).get("certificate", RSA)
-    return next((key for key in KEYS if key in varied), planned)
+    return next((key for key in KEYS if key == system.settings.get("certificate")), planned)
 
 
 def _requested(
-    run: OpenedCosts, name: str, shape: Shape, axis: str, http: ClientSettings
+    run: OpenedCosts, system: System, shape: Shape, axis: str, http: ClientSettings
 ) -> Measurement:
     return Measurement(
-        system=_system(name),
+        system=system.server,
         shape=shape,
         axis=axis,
         response_bytes=tuple(http.body_bytes),
         beside=tuple(http.beside),
         tls=http.tls,
-        certificate=_certificate(run, name) if http.tls else RSA,
+        certificate=_certificate(run, system) if http.tls else RSA,
         resumed=http.resumed,
         version=http.version,
-        reuseport=_has_reuseport(run.manifest, name),
+        reuseport=_has_reuseport(run.manifest, system),
         connections=http.connections,
     )
 
 
-def _has_reuseport(manifest: Manifest, name: str) -> bool:
-    """By the system's name if it varies, else by the plan."""
-    if reuseport_part(False) in name.partition(":")[2].split(","):
-        return False
-    return bool(server_section(manifest).get("reuseport", True))
+def _has_reuseport(manifest: Manifest, system: System) -> bool:
+    """By the system's settings if it varies, else by the plan."""
+    planned = server_section(manifest).get("reuseport", True)
+    return bool(system.settings.get("reuseport", planned))
 
 
-def _of_profile(manifest: Manifest, name: str) -> dict[str, Any]:
+def _of_profile(manifest: Manifest, system: System) -> dict[str, Any]:
     """The settings of an ASTF profile's connections, and of the link that they pass."""
     plan = manifest.experiment
-    link = plan.get("network", {}) | network_of(name)
-    usual = NetworkSettings().model_dump()
+    link = plan.get("network", {}) | system.network
     parts = [
-        network_part(key, link[key]) for key in NETWORK if link.get(key, usual[key]) != usual[key]
+        label(f"{NETWORK}{key}", link[key])
+        for key, usual in NetworkSettings().model_dump().items()
+        if link.get(key, usual) != usual
     ]
-    varied = tls_of(name)
+    varied = system.settings.get("tls")
     tls = varied != PLAIN if varied else bool(plan.get("load", {}).get("tls"))
     return {
-        "reuseport": _has_reuseport(manifest, name),
+        "reuseport": _has_reuseport(manifest, system),
         "load": ASTF,
         "tls": tls,
         "tcp": plan.get("workload", {}).get("tcp", ""),
@@ -218,7 +213,7 @@ def _places(run: OpenedCosts, one: Curve, count: int) -> Iterator[tuple[str, flo
     if one.offered:
         yield OFFERED, one.offered
         return
-    varied = {axis_of(server.name)[2] for server in run.summary.servers}
+    varied = {server.axis()[2] for server in run.summary.servers}
     yield WORKERS, count if WORKERS in varied else workers_in(run.manifest)
     yield CORES, count if CORES in varied else _cores_in(run.manifest)
 
@@ -226,8 +221,8 @@ def _places(run: OpenedCosts, one: Curve, count: int) -> Iterator[tuple[str, flo
 def _memory(run: OpenedCosts, server: ServerResult) -> Iterator[MeasuredFigure]:
     """Bytes per open flow."""
     if server.memory:
-        settings = _of_profile(run.manifest, server.name)
-        of = Measurement(system=_system(server.name), shape="memory", **settings)
+        settings = _of_profile(run.manifest, server)
+        of = Measurement(system=server.server, shape="memory", **settings)
         what = f"{server.name}, slope over open flows"
         yield from _known(of, None, what, run.summary.run, server.memory["memory.total"])
 
@@ -237,11 +232,11 @@ def _at_lines(run: OpenedCosts, server: ServerResult) -> Iterator[MeasuredFigure
     if not server.response_bytes:
         return
     of = Measurement(
-        system=_system(server.name),
+        system=server.server,
         shape="cores",
         axis=LINE,
         response_bytes=(server.response_bytes,),
-        **_of_profile(run.manifest, server.name),
+        **_of_profile(run.manifest, server),
     )
     core = cores_at_line_rate(server)
     of_a_core: dict[Shape, Spread] = {
@@ -269,10 +264,12 @@ def _at_lines(run: OpenedCosts, server: ServerResult) -> Iterator[MeasuredFigure
 def _factor(run: OpenedCosts, factor: Factor) -> Iterator[MeasuredFigure]:
     """How many times the cost of one system is that of another one."""
     shapes: dict[str, Shape] = {"cpu": "cpu factor", "memory": "memory factor"}
+    systems = {server.name: server for server in run.summary.servers}
+    baseline, against = systems[factor.baseline], systems[factor.against]
     of = Measurement(
-        system=f"{_system(factor.baseline)} : {_system(factor.against)}",
+        system=f"{baseline.server} : {against.server}",
         shape=shapes[factor.name],
-        **_of_profile(run.manifest, factor.baseline),
+        **_of_profile(run.manifest, baseline),
     )
     what = f"{factor.baseline} : {factor.against}, {factor.at}"
     yield from _known(of, None, what, run.summary.run, factor.ratio)
@@ -283,23 +280,24 @@ def _searched(run: OpenedCeilings, ceiling: Ceiling) -> Iterator[MeasuredFigure]
     shape = SEARCHED.get(ceiling.of)
     if shape is None:
         return
+    measured = next(each for each in run.manifest.systems if each.name == ceiling.server)
+    system, count, axis = measured.axis()
+    length = int(system.settings.get("response_bytes", run.response_bytes))
     for rate in ceiling.rates:
         if rate.name != "NDR" or rate.value is None or rate.lower is None:
             continue
         low, high = min(rate.value, rate.lower), max(rate.value, rate.upper or rate.lower)
-        name, count, axis = axis_of(ceiling.server)
-        length = length_of(name) or run.response_bytes
         of = Measurement(
-            system=_system(name),
+            system=system.server,
             shape=shape,
             axis=CORES,
             response_bytes=(length,),
-            **_of_profile(run.manifest, name),
+            **_of_profile(run.manifest, system),
         )
         searched = MeasuredFigure(
             of=of,
             x=count if axis == CORES else _cores_in(run.manifest),
-            series=name,
+            series=system.name,
             what=f"{ceiling.server}, NDR",
             run=run.summary.run,
             value=rate.value,
@@ -344,11 +342,6 @@ def _known(
             high=high,
             limit=limit,
         )
-
-
-def _system(name: str) -> str:
-    """A system's name without the settings that the experiment varies."""
-    return name.partition(":")[0]
 
 
 def _cores_in(manifest: Manifest) -> int:

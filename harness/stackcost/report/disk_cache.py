@@ -32,8 +32,8 @@ def cache_table(summary: Summary) -> TextTable:
         if level.http and "cache.hit_ratio" in level
     ]
     rows += [
-        (name, "", *[UNKNOWN] * 6, f"not measured: {why}")
-        for name, why in summary.not_measured.items()
+        (each.name, "", *[UNKNOWN] * 6, f"not measured: {each.why}")
+        for each in summary.not_measured
     ]
     return TextTable(
         "A cache on a cold disk: median (min-max of the rounds)",

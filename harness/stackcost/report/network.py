@@ -2,7 +2,7 @@
 
 from stackcost.analysis.network import Condition, conditions_of
 from stackcost.analysis.summary import Level, Summary
-from stackcost.contracts.system_names import network_part
+from stackcost.contracts.system import NETWORK, label
 from stackcost.report.tables import TextTable
 from stackcost.report.words import UNKNOWN, change_of, number, with_range
 
@@ -67,7 +67,7 @@ def _row(each: Condition) -> tuple[str, ...]:
 
 
 def _words(each: Condition) -> str:
-    return ", ".join(network_part(name, value) for name, value in each.network.items())
+    return ", ".join(label(f"{NETWORK}{name}", value) for name, value in each.network.items())
 
 
 def _cpu(each: Condition) -> str:

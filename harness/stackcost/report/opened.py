@@ -14,6 +14,7 @@ from stackcost.analysis.events.summary import EventSummary
 from stackcost.analysis.summary import FORMAT as COSTS_FORMAT
 from stackcost.analysis.summary import Factor, ServerResult, Summary, TrialRow
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.system import System
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.formats import check_format
 from stackcost.store.manifest import MeasuredKind
@@ -96,16 +97,16 @@ class OpenedRuns:
 def _numbered(summary: Summary, number: str) -> Summary:
     """The same summary with `number` before the name of every system."""
 
-    def named(part: ServerResult | TrialRow | Factor, *fields: str) -> Any:
+    def named(part: System | TrialRow | Factor, *fields: str) -> Any:
         return part.model_copy(update={each: number + getattr(part, each) for each in fields})
 
     return summary.model_copy(
         update={
-            "servers": [named(server, "name") for server in summary.servers],
+            "servers": [named(server, "name", "server") for server in summary.servers],
             "factors": [named(factor, "baseline", "against") for factor in summary.factors],
             "trials": [named(trial, "server") for trial in summary.trials],
             "tuning": {number + name: changes for name, changes in summary.tuning.items()},
-            "not_measured": {number + name: why for name, why in summary.not_measured.items()},
+            "not_measured": [named(each, "name", "server") for each in summary.not_measured],
             "tests_not_measured": {
                 number + name: why for name, why in summary.tests_not_measured.items()
             },

@@ -14,7 +14,7 @@ from stackcost.analysis.head import Head, State
 from stackcost.analysis.summary import PUBLISHED_TCP, Summary
 from stackcost.contracts.dut_settings import BackendOn
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.system_names import pairs
+from stackcost.contracts.system import NotMeasured, System, pairs
 from stackcost.contracts.tuning import Change
 from stackcost.report.congestion import congestion_control
 from stackcost.store import Manifest, RunFolder
@@ -77,7 +77,12 @@ def summary_of(run: RunFolder) -> Summary:
     from stackcost.analysis.summarise import summarise
 
     manifest, stored = run.manifest(), trials_of(run)
-    systems = manifest.systems or list(dict.fromkeys(trial.server for trial in stored.trials))
+    made = {trial.server for trial in stored.trials}
+    systems = [
+        each
+        for each in manifest.systems
+        if each.name in made or each.name not in manifest.not_measured
+    ]
     summary = summarise(stored.trials, _context(manifest, systems))
     return summary.model_copy(update={"damaged": stored.damaged})
 
@@ -101,14 +106,14 @@ def remarks(manifest: Manifest) -> list[str]:
     return lines + [f"not measured: {name}: {why}" for name, why in missing.items()]
 
 
-def _context(manifest: Manifest, systems: list[str]) -> "Context":
+def _context(manifest: Manifest, systems: list[System]) -> "Context":
     from stackcost.analysis.context import Context
 
     plan = manifest.plan_as(_Plan)
     return Context(
         run=manifest.run,
         title=plan.title,
-        servers=tuple(systems),
+        systems=tuple(systems),
         # HTTP tests do not compare costs at a common load.
         pairs=() if plan.http else pairs(systems, plan.baseline, plan.against),
         # Collectors read the server's host. The cores of the load on another one are not read.
@@ -125,7 +130,11 @@ def _context(manifest: Manifest, systems: list[str]) -> "Context":
             for name, server in manifest.servers.items()
             if "tuning" in server
         },
-        not_measured=manifest.not_measured,
+        not_measured=tuple(
+            NotMeasured(**each.model_dump(), why=manifest.not_measured[each.name])
+            for each in manifest.systems
+            if each.name in manifest.not_measured
+        ),
         tests_not_measured=manifest.tests_not_measured,
         core_hour_price=plan.core_hour_price,
         merged_caches=manifest.machine.get("kernel", {}).get("merged_slab_caches") or {},

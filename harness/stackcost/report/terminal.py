@@ -77,7 +77,7 @@ def print_screen(summary: Summary, console: Console) -> None:
         ):
             _print_table(table, console)
     _print_table(own_figure_table(summary), console)
-    for system, why in (summary.not_measured | summary.tests_not_measured).items():
+    for system, why in summary.reasons.items():
         _print_line(f"not measured: {system}: {why}", console)
     for line in flag_lines(summary):
         style = "yellow" if line[0] == " " else ""

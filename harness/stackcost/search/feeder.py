@@ -86,6 +86,7 @@ def run_ceilings(
         kind="ceilings",
         experiment=plan.describe(),
         order_seed=plan.seed,
+        systems=[each.system for each in plan.targets],
         not_measured={each.name: each.lacking for each in plan.targets if each.lacking},
     ) as campaign:
         campaign.expect(expected_seconds(plan))

@@ -8,10 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stackcost.contracts.collector import CollectedFigure
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.system import System
 from stackcost.store.formats import check_format
 from stackcost.store.reading import first_fault, read_object
 
-FORMAT = "stackcost-manifest/6"
+FORMAT = "stackcost-manifest/7"
 MeasuredKind = Literal["costs", "ceilings", "events"]
 Plan = TypeVar("Plan", bound=BaseModel)
 
@@ -112,9 +113,9 @@ class Manifest(BaseModel):
         description="seed of the order of the systems in each round; null: always as given, "
         "then reversed",
     )
-    systems: list[str] = Field(
+    systems: list[System] = Field(
         default_factory=list,
-        description="names of the measured systems, in order; empty if only the trials name them",
+        description="the systems of the plan in order, those that were not measured too",
     )
     profile_hashes: dict[str, str] = Field(
         default_factory=dict, description="SHA-256 of each profile's file, by path"
@@ -123,7 +124,8 @@ class Manifest(BaseModel):
         default_factory=list, description="figures that the user's own collectors bring"
     )
     not_measured: dict[str, str] = Field(
-        default_factory=dict, description="systems that this machine cannot measure, and why"
+        default_factory=dict,
+        description="by the name of a system that this machine cannot measure, why",
     )
     tests_not_measured: dict[str, str] = Field(
         default_factory=dict,

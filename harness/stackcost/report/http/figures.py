@@ -8,7 +8,6 @@ from typing import Literal
 from stackcost.analysis.flags import limit_beside_server
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import ClientSettings, Level, Summary
-from stackcost.contracts.system_names import axis_of
 from stackcost.report.words import number
 
 What = Literal["connections", "requests", "throughput", "latency"]
@@ -78,12 +77,12 @@ def series(summary: Summary) -> list[Curve]:
     found: dict[tuple[str, float, What], dict[str, dict[int, Level]]] = {}
     axis = ""
     for server in summary.servers:
-        column, x, name = axis_of(server.name)
+        column, x, name = server.axis()
         axis = name or axis
         for level in server.levels:
             for what in _figures(level):
                 key = level.test, level.offered_cps, what
-                found.setdefault(key, {}).setdefault(column, {})[x] = level
+                found.setdefault(key, {}).setdefault(column.name, {})[x] = level
     every = (level.http for server in summary.servers for level in server.levels)
     shared = any(http and http.cores_shared for http in every)
     return [

@@ -6,7 +6,6 @@ from stackcost.analysis.comparison import Design, ratio_of
 from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import Level, Summary
-from stackcost.contracts.system_names import axis_of
 from stackcost.report.http.figures import Curve, is_scaled, limit_of
 from stackcost.report.tables import TextTable
 from stackcost.report.words import UNKNOWN, number, with_range
@@ -52,7 +51,7 @@ def _means(every: Sequence[Curve]) -> str:
 
 def systems(every: Sequence[Curve], summary: Summary) -> list[str]:
     """Names of all systems, those that could not be measured last."""
-    missing = (axis_of(name)[0] for name in summary.not_measured)
+    missing = (each.axis()[0].name for each in summary.not_measured)
     return list(dict.fromkeys([*(name for one in every for name in one.points), *missing]))
 
 
@@ -129,8 +128,9 @@ def times_remark(summary: Summary) -> str:
 
 def not_measured_table(summary: Summary) -> TextTable:
     """Systems and tests that this machine cannot measure, each with the part that is missing."""
-    missing = summary.not_measured | summary.tests_not_measured
-    return TextTable("Not measured on this machine", ("system", "why"), list(missing.items()))
+    return TextTable(
+        "Not measured on this machine", ("system", "why"), list(summary.reasons.items())
+    )
 
 
 def shared_remark(summary: Summary) -> str:

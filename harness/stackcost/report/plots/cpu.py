@@ -7,7 +7,6 @@ from matplotlib.ticker import MaxNLocator
 
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Level, ServerResult
-from stackcost.contracts.system_names import workers_of
 from stackcost.report.peer_parts import whole_cost
 from stackcost.report.plots.drawing import (
     BESIDE,
@@ -50,15 +49,13 @@ def cost_by_system(servers: Sequence[ServerResult]) -> Figure:
 def cost_over_payload(servers: Sequence[ServerResult]) -> Figure | None:
     """Microseconds per connection over the response's length; None of a single length.
 
-    Systems that differ only in the length are one line: the length is last in their names.
+    Systems that differ only in the length are one line.
     """
     lines: dict[str, list[tuple[float, Spread]]] = {}
     for server in servers:
         level = server.quoted
         if level and server.response_bytes:
-            name = server.name.replace(f",{server.response_bytes}-B", "").replace(
-                f":{server.response_bytes}-B", ""
-            )
+            name = server.without("response_bytes").name
             lines.setdefault(name, []).append((server.response_bytes, level["server_cpu_total"]))
     if len({length for points in lines.values() for length, _ in points}) < 2:
         return None
@@ -74,10 +71,10 @@ def cost_over_workers(servers: Sequence[ServerResult]) -> Figure | None:
     """Microseconds per connection over the number of workers; None of a single number."""
     lines: dict[str, list[tuple[float, Spread]]] = {}
     for server in servers:
-        level, workers = server.quoted, workers_of(server.name)
+        level, workers = server.quoted, server.settings.get("workers")
         if level and workers:
-            name = server.name.replace(f"{workers}-workers", "").strip(":,").replace(":,", ":")
-            lines.setdefault(name, []).append((workers, level["server_cpu_total"]))
+            name = server.without("workers").name
+            lines.setdefault(name, []).append((int(workers), level["server_cpu_total"]))
     if len({workers for points in lines.values() for workers, _ in points}) < 2:
         return None
     figure, (axes,) = panels(1)

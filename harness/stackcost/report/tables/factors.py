@@ -25,7 +25,7 @@ def cost_table(summary: Summary) -> TextTable:
         each = next(each for (_, name), each in by_pair.items() if name == below)
         costs = with_range(each["cpu"].against_cost), with_range(each["memory"].against_cost)
         rows.append((below, f"{costs[0]} at {each['cpu'].at}", "1", costs[1], "1", ""))
-    rows += [(name, UNKNOWN, "", UNKNOWN, "", why) for name, why in summary.not_measured.items()]
+    rows += [(each.name, UNKNOWN, "", UNKNOWN, "", each.why) for each in summary.not_measured]
     against = ", ".join(dict.fromkeys(below for _, below in by_pair))
     return TextTable(
         "Cost of one connection: median (min-max of the rounds)",
