@@ -153,7 +153,7 @@ def test_a_search_with_an_offered_load_is_no_closed_loop_of_clients() -> None:
     beside = matches(documents()["trex_nginx"], runs)
     (ours,) = (each for each in beside if each.column == "nginx, new flows/s")
     assert ours.value == 9e3 and ours.published is None
-    assert ours.reason == "no row for 2 cores; 20,000 for 16 cores"
+    assert ours.reason.startswith("no row for 2 cores; 20,000 for 16 cores; TCP with settings that")
 
 
 def test_latency_stands_at_the_rate_that_was_offered() -> None:
@@ -475,6 +475,13 @@ def test_one_worker_where_a_table_begins_at_two_has_a_ratio_that_says_so() -> No
     )
     found = next(e for e in matches(documents()["haproxy_cookbook"], limited) if e.value)
     assert found.ratio is None
+
+
+def test_one_worker_whose_core_others_took_says_why_it_has_no_ratio() -> None:
+    runs = run_of("haproxy/kernel:1-workers", measures="connections", body=0, others=0.48)
+    found = next(e for e in matches(documents()["haproxy_cookbook"], runs) if e.value is not None)
+    assert found.ratio is None and "no row for 1 worker process" in found.reason
+    assert found.reason.endswith("; other programs took 48% of the server's cores")
 
 
 def test_latency_stands_beside_the_row_at_the_same_share_of_the_ceiling() -> None:

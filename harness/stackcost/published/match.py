@@ -205,16 +205,15 @@ def _pair(
     is to that row, and `reason` says so.
     """
     size, reason = any_row.unit_size, ""
-    fewer = False
+    fewer, obstacles = False, _obstacles(row or any_row, own)
     if row is None and own.x is not None and any_row.x is not None:
         reason = f"no row for {places(own.x, own.of.axis)}"
         if own.share and any_row.share:
             reason += f", nor at {own.share:.0%} of the ceiling, as it is here"
         else:
             reason += f"; {any_row.value:,g} for {places(any_row.x, own.of.axis)}"
-        fewer = own.of.axis == WORKERS and own.x < lowest and not _obstacles(any_row, own)
-    if row:
-        reason = "; ".join(_obstacles(row, own))
+        fewer = own.of.axis == WORKERS and own.x < lowest and not obstacles
+    reason = "; ".join(filter(None, (reason, *obstacles)))
     if fewer:
         reason += ", which the ratio is to"
     return PublishedMatch(
