@@ -478,7 +478,8 @@ def test_one_worker_where_a_table_begins_at_two_has_a_ratio_that_says_so() -> No
 
 
 def test_one_worker_whose_core_others_took_says_why_it_has_no_ratio() -> None:
-    runs = run_of("haproxy/kernel:1-workers", measures="connections", body=0, others=0.48)
+    one = System.of("haproxy/kernel", {"workers": 1})
+    runs = run_of(one, measures="connections", body=0, others=0.48)
     found = next(e for e in matches(documents()["haproxy_cookbook"], runs) if e.value is not None)
     assert found.ratio is None and "no row for 1 worker process" in found.reason
     assert found.reason.endswith("; other programs took 48% of the server's cores")
