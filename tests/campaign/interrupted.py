@@ -19,6 +19,7 @@ from stackcost.bed import lock
 from stackcost.campaign import record
 from stackcost.cli import main
 from stackcost.comparison import feeder
+from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
 from stackcost.report import answer, notebook
 from stackcost.store import RunFolder
@@ -47,7 +48,10 @@ def made_up_run(
         quiet(trial)
         reach("measuring")
 
-    about = {"experiment": EXPERIMENT.model_dump(mode="json"), "systems": ["nginx/kernel"]}
+    about = {
+        "experiment": EXPERIMENT.model_dump(mode="json"),
+        "systems": [System.of("nginx/kernel")],
+    }
     with record.new_campaign(results, name, command, console, **about) as campaign:
         reach("setting-up")
         campaign.take(turn([planned(quiet), planned(make)], []))
