@@ -158,7 +158,7 @@ TEST(DataThread, CopiesWhatAJobRefersToOnce) {
   const Clock clock;
   PolledQueue client;
   PolledQueue server;
-  DataThread thread(clock, {}, this_cpu(), false, false, {&client, &server});
+  DataThread thread(clock, {}, this_cpu(), "data-0", false, false, {&client, &server});
   const Copied kept;
   const auto answers = on_cores(
       std::array{&thread}, [&](size_t, DataThread&, DataCore&, Nanoseconds) -> const auto& {
@@ -171,7 +171,7 @@ TEST(DataThread, ACrowdedSideLeavesItsTurnWhileTheOtherReceives) {
   const Clock clock;
   PolledQueue client;
   PolledQueue server;
-  DataThread thread(clock, {}, this_cpu(), false, false, {&client, &server});
+  DataThread thread(clock, {}, this_cpu(), "data-0", false, false, {&client, &server});
   thread.run([&](DataCore&, Nanoseconds) {
     server.waiting = 2000;
     client.receives = true;
@@ -197,7 +197,7 @@ TEST(DataThread, CountsNoTimeInWhichOtherThreadsHadItsCpu) {
   const Clock clock;
   PolledQueue client;
   PolledQueue server;
-  DataThread thread(clock, {}, this_cpu(), false, false, {&client, &server});
+  DataThread thread(clock, {}, this_cpu(), "data-0", false, false, {&client, &server});
   thread.run([&](DataCore&, Nanoseconds) {
     client.receives = true;
     client.work = 500;
@@ -230,7 +230,7 @@ TEST(DataThread, OpensNoFlowWhileASideIsCrowded) {
   const Clock clock;
   PolledQueue client;
   PolledQueue server;
-  DataThread thread(clock, {}, this_cpu(), false, false, {&client, &server});
+  DataThread thread(clock, {}, this_cpu(), "data-0", false, false, {&client, &server});
   RunOptions options;
   options.multiplier = 1e6;
   auto run = thread.core().prepare(many_templates(1), options);
@@ -259,7 +259,7 @@ TEST(DataThread, SleepsUntilAFrameArrivesAtMostAMillisecond) {
   PolledQueue client;
   PolledQueue server;
   server.arrivals = eventfd(0, EFD_CLOEXEC);
-  DataThread thread(clock, {}, this_cpu(), false, true, {&client, &server});
+  DataThread thread(clock, {}, this_cpu(), "data-0", false, true, {&client, &server});
   thread.run([&](DataCore&, Nanoseconds) { thread.count_run(1); });
   const auto begin = std::chrono::steady_clock::now();
   uint64_t before = 0;
@@ -279,7 +279,7 @@ TEST(DataThread, SleepsNoLongerThanToTheNextStart) {
   const Clock clock;
   PolledQueue client;
   PolledQueue server;
-  DataThread thread(clock, {}, this_cpu(), false, true, {&client, &server});
+  DataThread thread(clock, {}, this_cpu(), "data-0", false, true, {&client, &server});
   RunOptions options;
   options.multiplier = 10'000;
   auto run = thread.core().prepare(many_templates(1), options);
@@ -296,7 +296,7 @@ TEST(DataThread, PollsItsPortsBetweenTheHistogramsThatAreRead) {
   const Clock clock;
   PolledQueue client;
   PolledQueue server;
-  DataThread thread(clock, {}, this_cpu(), false, false, {&client, &server});
+  DataThread thread(clock, {}, this_cpu(), "data-0", false, false, {&client, &server});
   auto run = thread.core().prepare(many_templates(kTemplates), {});
   const std::vector<ProfileRun*> parts{run.get()};
   uint64_t before = 0;
