@@ -21,6 +21,7 @@ from stackcost.contracts.errors import StackcostError
 
 AVERAGES = ("m_avg_size", "m_tx_ratio")  # their sum says nothing, so it is left out
 LONGEST = "m_traffic_duration"
+CYCLES = ("busy_cycles", "copying_cycles", "sending_cycles", "total_cycles")
 
 
 def sum_stats(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -86,13 +87,7 @@ def _cores(names: Sequence[str], answers: Sequence[Any]) -> dict[str, Any]:
             "core": core["core"],
             "cpu": core["cpu"],
             "generator": name,
-            **{
-                cycles: core[cycles] / answer["tsc_hz"]
-                for cycles in (
-                    *("busy_cycles", "copying_cycles", "sending_cycles"),
-                    "total_cycles",
-                )
-            },
+            **{cycles: core[cycles] / answer["tsc_hz"] for cycles in CYCLES},
         }
         for name, answer in zip(names, answers, strict=True)
         for core in answer["cores"]

@@ -9,7 +9,7 @@ from stackcost.analysis.ceiling.summary import Ceiling
 from stackcost.analysis.extrapolate import at_line_rate, cores_at_line_rate
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import ClientSettings, Factor, Level, ServerResult
-from stackcost.contracts.http import P256, RSA, Certificate
+from stackcost.contracts.http import RSA, Certificate
 from stackcost.contracts.latency import PERCENTILES
 from stackcost.contracts.network import NetworkSettings
 from stackcost.contracts.system import NETWORK, System, label
@@ -41,7 +41,6 @@ PARTS: dict[str, Shape] = {
     "connect": "distribution of connect",
     "first_byte": "distribution of first byte",
 }
-KEYS: tuple[Certificate, ...] = (RSA, P256)
 ASTF: Load = "ASTF profile"
 PLAIN: VariedTls = "plain"
 OPEN = "open"  # flows, by `at_line_rate`
@@ -160,8 +159,9 @@ def _cores_for_links(
 
 def _certificate(run: OpenedCosts, system: System) -> Certificate:
     """The key of a system's certificate: its own if it varies, else that of the plan."""
-    planned: Certificate = server_section(run.manifest).get("certificate", RSA)
-    return next((key for key in KEYS if key == system.settings.get("certificate")), planned)
+    planned: Any = server_section(run.manifest).get("certificate", RSA)
+    certificate: Certificate = system.settings.get("certificate", planned)
+    return certificate
 
 
 def _requested(
