@@ -1,13 +1,18 @@
 """The lock of a machine, in a folder of its own."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from stackcost.bed import lock
 from stackcost.bed.lock import ACTIVE, LockedError, RunLock, lock_when_free
+from stackcost.campaign.observers import observed_by
+from stackcost.cli.wait import alone
+from stackcost.live.watch import Watch
 
 OTHER_RUN = """
 import sys, time
@@ -40,6 +45,13 @@ def test_who_waits_says_for_whom_and_begins_when_the_other_run_has_ended(folder:
             pass
     (line,) = said
     assert line.startswith(f"{ACTIVE} (pid {other.pid}, since ")
+
+
+def test_the_live_page_says_for_whom_a_run_waits(folder: Path) -> None:
+    """It showed dashes and no word for as long as the other run had the lock."""
+    watch = Watch()
+    with observed_by(watch), other_run(folder, 1), alone(True, folder / "results", Console()):
+        assert json.loads(watch.state())["waits"].startswith(f"waiting: {ACTIVE} (pid ")
 
 
 def test_who_does_not_wait_is_told_how(folder: Path) -> None:

@@ -19,8 +19,9 @@ Wait = Annotated[
 
 @contextmanager
 def alone(wait: bool, results: Path, console: Console) -> Iterator[None]:
-    """With `wait`: inside, no other run is active on this machine; says for which one it waits.
+    """With `wait`: inside, no other run is active on this machine.
 
+    The console and the page of `--live` say for which one it waits.
     StackcostError at once, where no run could be stored in `results`.
     """
     if not wait:
@@ -28,9 +29,11 @@ def alone(wait: bool, results: Path, console: Console) -> Iterator[None]:
         return
     from stackcost.bed.local import check_root
     from stackcost.bed.lock import lock_when_free
+    from stackcost.campaign.observers import tell_waiting
     from stackcost.store import RunFolder
 
     def say(busy: str) -> None:
+        tell_waiting(f"waiting: {busy}")
         console.print(f"waiting: {busy}", soft_wrap=True, highlight=False)
 
     check_root()
