@@ -1,10 +1,13 @@
-"""Connections a second between two engines, one core each, joined by shared memory (memif)."""
+"""Connections a second between two engines joined by memif, and what one takes at equal loads."""
 
 import tempfile
+from collections.abc import Callable
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from tools.busy import Busy, busy_at
 from tools.ceiling import DEFINITION, Pair
 from tools.engine import RPC_PORTS, driven
 from tools.figures import Figure, Measured, Reference, number, report, say
@@ -38,6 +41,10 @@ WHOLE_CORE = Figure(
 WITHOUT_LOSS = Figure("CPS of a ramp, none lost", "connections/s", NONE_LOST)
 WITH_LOSSES = Figure("CPS of a ramp, losses allowed", "connections/s", LOSSES_ALLOWED)
 FRAMES = Figure("frames sent by the client", "frames/s", "by its port")
+BUSY_LOADS = (20_000, 100_000, 500_000)  # of a byte each way; the last is held by dperf, too
+STACK_LOADS = (5_000, 20_000, 40_000)  # of a response of 32 KB
+SERVED = "http_program.py"
+ACCOUNT = "passes of its loop that did work (stackcost_get_cpu), over connections completed"
 
 
 def run(trials: int) -> dict[str, Any]:
@@ -46,6 +53,15 @@ def run(trials: int) -> dict[str, Any]:
         raise StackcostError("one CPU only", "give the benchmark a CPU for each side")
     measured = [Measured(CPS), Measured(WHOLE_CORE), Measured(FRAMES)]
     of_ramp = [Measured(WITHOUT_LOSS), Measured(WITH_LOSSES)]
+    busy = {offered: _ends("busy, a byte each way", offered, ACCOUNT) for offered in BUSY_LOADS}
+    stack_alone = {
+        offered: _ends(
+            "stack, response of 32 KB",
+            offered,
+            f"{ACCOUNT}; without the calls that send, which copy payload over memif",
+        )
+        for offered in STACK_LOADS
+    }
     with ExitStack() as stack:
         # Another run's cores are these.
         stack.enter_context(RunLock())
@@ -74,8 +90,30 @@ def run(trials: int) -> dict[str, Any]:
             ):
                 one.trials.append(value)
             said = ", ".join(number(one.trials[-1] or 0) for one in (measured[0], *of_ramp))
+            for offered, ends in busy.items():
+                _add(ends, pair, offered, lambda end: end.whole)
+            for offered, ends in stack_alone.items():
+                _add(ends, Pair(client, server, SERVED), offered, lambda end: end.stack)
             say(trial, trials, f"{said} connections/s")
-    return report(measured + of_ramp)
+    return report([*measured, *of_ramp, *chain(*busy.values(), *stack_alone.values())])
+
+
+def _ends(what: str, offered: int, definition: str) -> list[Measured]:
+    """A figure of each end at a load."""
+    return [
+        Measured(Figure(f"{what}, {offered:,}/s, {end}", "us/connection", definition))
+        for end in ("client", "server")
+    ]
+
+
+def _add(ends: list[Measured], pair: Pair, offered: int, part: Callable[[Busy], float]) -> None:
+    """The next trial of both ends; a load that was not held is the reason."""
+    try:
+        values: list[float | str] = [part(end) for end in busy_at(pair, offered)]
+    except StackcostError as reason:
+        values = [str(reason)] * len(ends)
+    for one, value in zip(ends, values, strict=True):
+        one.add(value)
 
 
 def memif(role: str, socket: str, address: str, gateway: str) -> Port:
