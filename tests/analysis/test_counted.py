@@ -61,6 +61,11 @@ def test_a_function_without_its_callers_has_a_category(function: str, category: 
     assert counted.by_category(trial({where: Count(600, 0)})) == {category: 60.0, "user mode": 0}
 
 
+def test_system_calls_are_of_a_connection_by_name() -> None:
+    calls = Where("nginx", "", "kernel", "__x64_sys_writev")
+    assert counted.system_calls(trial({calls: Count(600, 0, 20)})) == {"writev": 2.0}
+
+
 def test_helpers_have_their_callers_category_in_a_stack() -> None:
     assert table().find("ip_rcv;nft_do_chain;memset_orig").category == table().category(
         "nft_do_chain"

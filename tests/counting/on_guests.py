@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from stackcost.analysis.figures.counted import counts, total
+from stackcost.analysis.figures.counted import counts, system_calls, total
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.comparison.feeder import run_experiment
@@ -36,4 +36,5 @@ def test_nginx_and_the_peer_are_counted_apart_from_the_generator(tmp_path: Path)
         assert 50_000 < (total(readings) or 0.0) < 200_000
         own = {row.task for row in counts(readings) if row.side == "server"}
         assert own == {task, "napi/sc-server0", "RCU callbacks"}
+        assert task != "nginx" or 1.0 <= system_calls(readings)["accept4"] <= 2.0
         assert "data-0" in {row.task for row in counts(readings) if row.side == "other"}

@@ -11,6 +11,7 @@ from stackcost.counting.counts import (
     INSTRUCTIONS,
     RCU_CALLBACKS,
     STRING_BYTES,
+    SYSTEM_CALLS,
     Count,
     Where,
     read_counts,
@@ -33,6 +34,28 @@ def counted(folder: Path, *lines: str) -> dict[Where, Count]:
 def test_a_block_counts_its_instructions_at_each_execution(tmp_path: Path) -> None:
     found = counted(tmp_path, "switches 2", "task nginx|", "ffffffff81000010 5 0 0 3")
     assert found == {Where("nginx", "", "kernel", "tcp_ack"): Count(15, 0)}
+
+
+def test_a_block_at_the_begin_of_a_function_counts_its_calls(tmp_path: Path) -> None:
+    lines = "ffffffff81000000 5 0 0 3", "ffffffff81000000 2 0 0 1", "ffffffff81000010 5 0 0 9"
+    assert counted(tmp_path, "task nginx|", *lines) == {
+        Where("nginx", "", "kernel", "tcp_ack"): Count(15 + 2 + 45, 0, 4)
+    }
+
+
+def test_system_calls_are_the_servers_own_by_name() -> None:
+    counts = {
+        Where("nginx", "", "kernel", "__x64_sys_writev"): Count(90, 0, 3),
+        Where("nginx", "", "kernel", "tcp_ack"): Count(10, 0, 5),
+        Where("data-0", "", "kernel", "__x64_sys_ppoll"): Count(10, 0, 7),
+    }
+    calls = [
+        (sample.time, sample.labels, sample.value)
+        for sample in samples_of(counts, {"nginx"}, Window(1.0, 2.0))
+        if sample.metric == SYSTEM_CALLS.name
+    ]
+    labels = {"task": "nginx", "call": "writev"}
+    assert calls == [(1.0, labels, 0), (2.0, labels, 3)]
 
 
 def test_blocks_of_one_function_are_summed(tmp_path: Path) -> None:

@@ -26,9 +26,14 @@ FUNCTIONS = {
 
 
 def trial(
-    system: str, number: int, round_number: int, more: int = 0, completed: int = CONNECTIONS
+    system: str,
+    number: int,
+    round_number: int,
+    more: int = 0,
+    completed: int = CONNECTIONS,
+    calls: int = 0,
 ) -> Trial:
-    """`more`: instructions of a connection, in nf_hook_slow."""
+    """`more`: instructions of a connection, in nf_hook_slow. `calls`: of writev, of all."""
     load = CountedLoad(offered_cps=500, connections=CONNECTIONS)
     load.client = client_counters(completed, 0)
     window = Window(10.0, 12.0)
@@ -39,6 +44,8 @@ def trial(
         Where(task, "", mode, function): Count(CONNECTIONS * each, 0)
         for (task, mode, function), each in counts.items()
     }
+    if calls:
+        found[Where("nginx", "", "kernel", "__x64_sys_writev")] = Count(0, 0, calls)
     return Trial(
         system,
         number,
@@ -54,10 +61,11 @@ def store_counted(
     systems: Mapping[str, Sequence[int]],
     kernel: str = "6.1.0-56-amd64",
     processor: str = "Test <CPU>",
+    calls: int = 0,
 ) -> RunFolder:
     """`systems`: by name, how many more instructions its connections have in each round.
 
-    `kernel`: of the guest. `processor`: of the machine.
+    `kernel`: of the guest. `processor`: of the machine. `calls`: of writev in each trial.
     """
     run = RunFolder.create(root, "nginx_kernel")
     experiment = read_experiment(NGINX_KERNEL).as_counted().model_dump(mode="json")
@@ -75,5 +83,5 @@ def store_counted(
     )
     turns = [(name, at, more) for name, each in systems.items() for at, more in enumerate(each)]
     for number, (name, at, more) in enumerate(turns, 1):
-        run.add_trial(trial(name, number, at + 1, more))
+        run.add_trial(trial(name, number, at + 1, more, calls=calls))
     return run

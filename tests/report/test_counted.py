@@ -8,14 +8,16 @@ from rich.console import Console
 import stackcost
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.summary import Summary
 from stackcost.report.answer import current, summarise_again
+from stackcost.report.counted import counted_tables
 from stackcost.report.difference import Side, difference, difference_table, sentence
 from stackcost.report.notebook import fitting
 from stackcost.report.opened import open_runs
 from stackcost.report.run_trend import run_trends
 from stackcost.report.terminal import print_long
 from tests.report.cells import shown
-from tests.report.counted import store_counted, trial
+from tests.report.counted import CONNECTIONS, store_counted, trial
 
 NGINX, OTHER = "nginx/kernel", "lighttpd-nss/kernel"
 
@@ -54,6 +56,18 @@ def test_two_systems_of_one_run_are_compared_by_counts_alone(tmp_path: Path) -> 
     assert [row[0] for row in difference_table(found, everything=False).rows] == ["instructions"]
     assert sentence(found).startswith("different: instructions at 500/s +2.00%; ")
     assert found.apart == ""
+
+
+def test_the_tables_have_system_calls_where_any_were_counted(tmp_path: Path) -> None:
+    """Runs of an older version have none."""
+    called = store_counted(tmp_path / "a", {NGINX: [0]}, calls=2 * CONNECTIONS)
+    summary = current(called)
+    assert isinstance(summary, Summary)
+    (*_, last) = counted_tables(summary, 9)
+    assert (last.title, last.rows) == ("System calls of one connection", [("writev", "2")])
+    without = current(store_counted(tmp_path / "b", {NGINX: [0]}))
+    assert isinstance(without, Summary)
+    assert "System calls" not in "".join(table.title for table in counted_tables(without, 9))
 
 
 def test_counted_connections_are_counted() -> None:

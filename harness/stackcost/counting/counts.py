@@ -15,6 +15,8 @@ RCU_CALLBACKS = "RCU-callbacks"
 SOURCE = "executions of translated blocks in an emulated guest (QEMU's TCG, a plugin)"
 INSTRUCTIONS = Metric("count.instructions", "1", Kind.COUNTER, SOURCE)
 STRING_BYTES = Metric("count.string_bytes", "B", Kind.COUNTER, SOURCE)
+SYSTEM_CALLS = Metric("count.system_calls", "1", Kind.COUNTER, SOURCE)
+SYSTEM_CALL = "__x64_sys_"  # what the kernel's function of each begins with
 
 
 class Where(NamedTuple):
@@ -30,17 +32,18 @@ class Where(NamedTuple):
 
 class Count(NamedTuple):
     """`instructions`: a string instruction that repeats counts once; `string_bytes`: what those
-    moved.
+    moved. `calls`: of a function of the kernel.
     """
 
     instructions: int
     string_bytes: int
+    calls: int = 0
 
 
 def read_counts(path: Path, symbols: Symbols) -> dict[Where, Count]:
     """All counts of a window. StackcostError if the file is not whole."""
     names: list[tuple[str, str]] = []
-    found: dict[Where, list[int]] = defaultdict(lambda: [0, 0])
+    found: dict[Where, list[int]] = defaultdict(lambda: [0, 0, 0])
     functions: dict[tuple[int, str], str] = {}
     try:
         for line in path.read_text().splitlines():
@@ -61,6 +64,7 @@ def read_counts(path: Path, symbols: Symbols) -> dict[Where, Count]:
                     counted[1] += int(repeated) * times
                 else:
                     counted[0] += int(length) * times
+                    counted[2] += times if symbols.begins(place) else 0
     except (OSError, ValueError, IndexError) as error:
         raise StackcostError(f"the counts of the guest cannot be read: {error}") from error
     return {where: Count(*counted) for where, counted in found.items()}
@@ -71,8 +75,8 @@ def samples_of(
 ) -> Iterable[Sample]:
     """Samples at both edges of a window.
 
-    `server`: names of the server's tasks, which are told by function, as RCU callbacks are; the
-    others by task.
+    `server`: names of the server's tasks, which are told by function, as RCU callbacks are, and by
+    system call; the others by task.
     """
     merged: dict[tuple[tuple[str, str], ...], list[int]] = defaultdict(lambda: [0, 0])
     for where, count in counts.items():
@@ -85,11 +89,18 @@ def samples_of(
             "mode": where.mode,
             "function": where.function if own else "",
         }
+        if own and count.calls and where.function.startswith(SYSTEM_CALL):
+            name = where.function.removeprefix(SYSTEM_CALL)
+            yield from _edges(SYSTEM_CALLS, count.calls, window, task=where.task, call=name)
         counted = merged[tuple(labels.items())]
         counted[0] += count.instructions
         counted[1] += count.string_bytes
     for key, counted in merged.items():
         for metric, value in zip((INSTRUCTIONS, STRING_BYTES), counted, strict=True):
             if value:
-                yield metric.sample(window.start, 0, **dict(key))
-                yield metric.sample(window.end, value, **dict(key))
+                yield from _edges(metric, value, window, **dict(key))
+
+
+def _edges(metric: Metric, value: int, window: Window, **labels: str) -> Iterable[Sample]:
+    yield metric.sample(window.start, 0, **labels)
+    yield metric.sample(window.end, value, **labels)

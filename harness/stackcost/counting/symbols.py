@@ -37,6 +37,11 @@ class Symbols:
                 return file
         return "?"
 
+    def begins(self, address: int) -> bool:
+        """Whether a function of the kernel begins here."""
+        place = bisect_right(self._starts, address) - 1
+        return place >= 0 and self._starts[place] == address
+
     def starts_of(self, prefixes: tuple[str, ...]) -> list[int]:
         """Where each function of the kernel begins whose name begins so."""
         pairs = zip(self._starts, self._names, strict=True)

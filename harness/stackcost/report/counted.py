@@ -1,6 +1,6 @@
 """The tables of a counted run: instructions per connection by system, category and function."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Level, ServerResult, Summary
@@ -9,6 +9,7 @@ from stackcost.report.words import number, with_range
 
 Counted = list[tuple[ServerResult, Level]]
 CATEGORIES, FUNCTIONS = "instructions_by_category", "instructions_by_function"
+CALLS = "system_calls"
 
 
 def counted_systems(summary: Summary) -> Counted:
@@ -36,13 +37,13 @@ def counted_tables(summary: Summary, most: int) -> list[TextTable]:
     systems = counted_systems(summary)
     if not systems:
         return []
-    return [
-        _costs(systems),
-        _by_kind("Instructions of one connection by what its functions do", CATEGORIES, systems)(
-            most
-        ),
-        _by_kind("Instructions of one connection by function", FUNCTIONS, systems)(most),
-    ]
+    titles = {
+        CATEGORIES: "Instructions of one connection by what its functions do",
+        FUNCTIONS: "Instructions of one connection by function",
+        CALLS: "System calls of one connection",
+    }
+    tables = [_by_kind(title, figure, systems, most) for figure, title in titles.items()]
+    return [_costs(systems), *(table for table in tables if table.rows)]
 
 
 def _costs(systems: Counted) -> TextTable:
@@ -66,20 +67,17 @@ def _costs(systems: Counted) -> TextTable:
     )
 
 
-def _by_kind(title: str, figure: str, systems: Counted) -> Callable[[int], TextTable]:
-    def table(most: int) -> TextTable:
-        found = [level.kinds(figure) for _, level in systems]
-        names = sorted(
-            {name for kinds in found for name in kinds},
-            key=lambda name: -max((_of(kinds, name) for kinds in found), default=0.0),
-        )
-        return TextTable(
-            title,
-            ("", *(server.name for server, _ in systems)),
-            [(name, *(number(_of(kinds, name)) for kinds in found)) for name in names[:most]],
-        )
-
-    return table
+def _by_kind(title: str, figure: str, systems: Counted, most: int) -> TextTable:
+    found = [level.kinds(figure) for _, level in systems]
+    names = sorted(
+        {name for kinds in found for name in kinds},
+        key=lambda name: -max((_of(kinds, name) for kinds in found), default=0.0),
+    )
+    return TextTable(
+        title,
+        ("", *(server.name for server, _ in systems)),
+        [(name, *(number(_of(kinds, name)) for kinds in found)) for name in names[:most]],
+    )
 
 
 def _of(kinds: dict[str, Spread], name: str) -> float:

@@ -12,7 +12,7 @@ from stackcost.analysis.figures.groups import LoadTrials
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.why.table import table
 
-METRIC, BYTES = "count.instructions", "count.string_bytes"
+METRIC, BYTES, CALLS = "count.instructions", "count.string_bytes", "count.system_calls"
 USER = "user mode"
 LEAST = 0.002  # share of a function that is told by itself
 SOURCE = (
@@ -54,6 +54,11 @@ def by_function(seen: Readings) -> dict[str, float]:
     least = LEAST * sum(every.values())
     found = {name: count for name, count in every.items() if count >= least}
     return found | {"others": sum(every.values()) - sum(found.values())}
+
+
+def system_calls(seen: Readings) -> dict[str, float]:
+    """System calls of the server's side per completed connection, by name."""
+    return _each(seen, "call", CALLS)
 
 
 class Counted(NamedTuple):
@@ -175,6 +180,16 @@ FUNCTIONS = Figure[LoadTrials](
     of="load",
     compute=_of(by_function),
 )
+SYSTEM_CALLS = Figure[LoadTrials](
+    name="system_calls",
+    unit="1",
+    table="why",
+    definition="system calls of the server's side per completed connection, by name; counted in a "
+    "guest by their functions of the kernel (__x64_sys_*)",
+    source=SOURCE,
+    of="load",
+    compute=_of(system_calls),
+)
 OTHERS = Figure[LoadTrials](
     name="other_instructions",
     unit="1",
@@ -186,4 +201,4 @@ OTHERS = Figure[LoadTrials](
     of="load",
     compute=_of(lambda seen: _each(seen, "task", side="other")),
 )
-ALL = (TOTAL, MODES, TASKS, STRING_BYTES, CATEGORIES, FUNCTIONS, OTHERS)
+ALL = (TOTAL, MODES, TASKS, STRING_BYTES, CATEGORIES, FUNCTIONS, SYSTEM_CALLS, OTHERS)
