@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from stackcost.analysis.remedies import AWAKE, HOST, PROGRAMS
 from stackcost.campaign.warnings import DisturbedInARow, words_before
 from stackcost.host.taken_cores import Program, TakenCores, look
 from tests.analysis.trials import load_trial
@@ -34,7 +35,9 @@ def test_what_takes_the_cores_what_that_leaves_and_what_to_do_are_told() -> None
     told = words_before(taken)
     assert "97% of core 0, 98% of core 1 in the 2 s before the run" in told
     assert "cc1plus (pid 123) 92% of a core" in told
-    assert "only large differences can be told" in told and "End them" in told
+    assert "only large differences can be told" in told and PROGRAMS in told
+    stolen = words_before(TakenCores(2.0, {0: 0.97, 1: 0.98}, [], stolen=0.7))
+    assert stolen.startswith("The hypervisor took 97% of core 0") and HOST in stolen
     assert words_before(TakenCores(2.0, {0: 0.01, 1: 0.02}, [])) == ""
 
 
@@ -44,3 +47,4 @@ def test_three_disturbed_trials_in_a_row_are_one_sentence() -> None:
     told = [row.words(trial, (1,)) for trial in [disturbed] * 2 + [sound] + [disturbed] * 5]
     assert [bool(words) for words in told] == [False] * 5 + [True] + [False] * 2
     assert "3 trials in a row were disturbed, the last one: the machine was suspended" in told[5]
+    assert told[5].endswith(f". {AWAKE}.")

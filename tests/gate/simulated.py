@@ -32,6 +32,7 @@ class Simulated:
     noise: float = 0.01
     softirq_us: float = 60.0
     foreign: float = 0.0
+    stolen: float = 0.0
     slowed: float = 0.0
     disturbed: int = 0
     real: float = 1.0
@@ -88,6 +89,7 @@ class Simulated:
             cpu=CPU | {"softirq": self.softirq_us},
             softirq={"NET_RX": self.softirq_us - 5, "TIMER": 2.0},
             foreign=self.foreign,
+            stolen=self.stolen,
             idle=0.0,
             slowed=0.1 if disturbed else self.slowed,
             full_speed_us=self.full_speed_us,

@@ -59,20 +59,29 @@ def failures_of(seen: Readings) -> list[str]:
 
 
 def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
-    """What the load's side or the machine did to a trial; no fault of the server's.
+    """What the machine or the load's side did to a trial; no fault of the server's.
 
-    Such a trial says little of the server, so it is worth repeating.
+    Such a trial says little of the server, so it is worth repeating. The machine comes first: what
+    it does makes a generator late, too.
     """
-    trial = seen.trial
-    found = generator_limits(seen) + _suspended(seen)
+    trial, found = seen.trial, machine_disturbances(seen, server_cpus)
+    found += generator_limits(seen)
     if not trial.traffic.holds:  # of held flows it matters how many there are, not when they came
         found += late_starts(seen)
-    if not why_no_time(seen):
-        found += _disturbed_cores(seen, server_cpus)
     found += _moved_limits(seen)
     if trial.traffic.ended_early:
         found.append("the clients ended before the last reading")
     return found + _clients_not_running(seen)
+
+
+def machine_disturbances(
+    seen: Readings, server_cpus: Collection[int], phase: str = ""
+) -> list[str]:
+    """What the machine alone did to a trial in a phase; by default the load's main one."""
+    found = _suspended(seen)
+    if not why_no_time(seen):
+        found += _disturbed_cores(seen, server_cpus, phase or seen.trial.traffic.main_phase)
+    return found
 
 
 def _clients_not_running(seen: Readings) -> list[str]:
@@ -90,19 +99,19 @@ def _clients_not_running(seen: Readings) -> list[str]:
     ]
 
 
-def _disturbed_cores(seen: Readings, server_cpus: Collection[int]) -> list[str]:
+def _disturbed_cores(seen: Readings, server_cpus: Collection[int], phase: str) -> list[str]:
     """What falsifies CPU time. An emulated host has none: its cores are programs among others."""
     trial, found = seen.trial, list[str]()
-    steal = core_time.steal_shares(seen, trial.traffic.main_phase)
+    steal = core_time.steal_shares(seen, phase)
     for cpu, share in sorted(steal.items()):
         if share > thresholds.STEAL_LIMIT:
             found.append(f"{share:.1%} of core {cpu}'s time stolen by the hypervisor")
     if trial.traffic.holds:
         return found
-    foreign = core_time.foreign_share(seen, server_cpus)
+    foreign = core_time.foreign_share(seen, server_cpus, phase)
     if foreign is not None and foreign > thresholds.FOREIGN_LIMIT:
         found.append(f"other programs took {foreign:.1%} of the server's cores")
-    return found + _slowed(seen, server_cpus)
+    return found + _slowed(seen, server_cpus, phase)
 
 
 def generator_limits(seen: Readings) -> list[str]:
@@ -156,9 +165,9 @@ def _of_clocks(seen: Readings) -> list[str]:
     ]
 
 
-def _slowed(seen: Readings, server_cpus: Collection[int]) -> list[str]:
+def _slowed(seen: Readings, server_cpus: Collection[int], phase: str) -> list[str]:
     """Whether the server's cores were slowed too long for the rest of the trial to be its cost."""
-    slowed, found = slowed_share(seen, server_cpus), undisturbed(seen, server_cpus)
+    slowed, found = slowed_share(seen, server_cpus, phase), undisturbed(seen, server_cpus)
     if slowed is None or slowed <= thresholds.SLOWED_LIMIT or (found and found.enough):
         return []
     least = thresholds.UNDISTURBED_LEAST_S

@@ -1,16 +1,16 @@
-"""Says while there is time that other programs take the cores: before a run, and while it goes."""
+"""Says while there is time that the machine is disturbed: before a run, and while it goes."""
 
 from collections.abc import Collection
 
 from stackcost.analysis.flags import disturbances
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.remedies import HOST, PROGRAMS, remedy
 from stackcost.analysis.thresholds import FOREIGN_LIMIT
 from stackcost.contracts.trial import Trial
 from stackcost.host.taken_cores import TakenCores
 
 LOOKED_S = 2.0  # before the first bed
 IN_A_ROW = 3  # disturbed trials, after which a run says so
-WHAT_TO_DO = "End them, or measure at another time"
 
 
 def words_before(taken: TakenCores) -> str:
@@ -21,11 +21,14 @@ def words_before(taken: TakenCores) -> str:
     named = ", ".join(
         f"{each.command} (pid {each.process}) {each.cores:.0%} of a core" for each in taken.programs
     )
+    host = taken.stolen > taken.share / 2
+    beside = f": {named}" if named and not host else ""
     return (
-        f"Other programs took {cores} in the {taken.seconds:.0f} s before the run"
-        f"{f': {named}' if named else ''}. A trial in which they take more than "
-        f"{FOREIGN_LIMIT:.0%} of the server's cores is flagged, and costs and ceilings of such "
-        f"trials are those of a busy machine: only large differences can be told. {WHAT_TO_DO}."
+        f"{'The hypervisor' if host else 'Other programs'} took {cores} in the "
+        f"{taken.seconds:.0f} s before the run{beside}. A trial "
+        f"with more than {FOREIGN_LIMIT:.0%} of the server's cores taken is flagged, and costs and "
+        "ceilings of such trials are those of a busy machine: only large differences can be told. "
+        f"{HOST if host else PROGRAMS}."
     )
 
 
@@ -41,4 +44,5 @@ class DisturbedInARow:
         self._count = self._count + 1 if found else 0
         if self._count != IN_A_ROW:
             return ""
-        return f"{IN_A_ROW} trials in a row were disturbed, the last one: {found[0]}. {WHAT_TO_DO}."
+        told = f"{IN_A_ROW} trials in a row were disturbed, the last one: {found[0]}"
+        return f"{told}. {remedy(found[0])}."

@@ -14,6 +14,7 @@ from stackcost.analysis.core_time import Cost
 from stackcost.analysis.figures.gate import whole_cores_rate
 from stackcost.analysis.flows import completed_rate, kept_up
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.remedies import remedy
 from stackcost.analysis.slowed import least_seconds, memory_read_seconds, system_call_seconds
 from stackcost.analysis.thresholds import (
     GATE_FOREIGN_LIMIT,
@@ -50,7 +51,8 @@ class GateTrial(BaseModel):
     `slowed`: by how much something outside the machine slowed the cores. `counted_s`: seconds
     without such slowing; if there are any, the share, `cpu` and `slowed` are from these seconds.
     `full_speed_us`: shortest duration of a known piece of work on this test bed. `foreign`: share
-    of the cores (0 to 1) that other programs used. `idle`: idle share of the server's cores.
+    of the cores (0 to 1) that others used: programs, and of it `stolen` the hypervisor; None in
+    older trials. `idle`: idle share of the server's cores.
     `memory_read_ns`: time of one read from shared memory. None: not read. `whole`: None in older
     trials, which did not store it, and of searches. `unsure`: why a search for the ceiling tells
     nothing.
@@ -66,6 +68,7 @@ class GateTrial(BaseModel):
     cpu: dict[str, float | None]
     softirq: dict[str, float | None] = {}
     foreign: float | None = None
+    stolen: float | None = None
     idle: float | None = None
     slowed: float | None = None
     counted_s: float | None = None
@@ -83,8 +86,9 @@ class GateTrial(BaseModel):
     @property
     def disturbance(self) -> str:
         """What changed the figures too much; empty if nothing did."""
-        if (self.foreign or 0.0) > GATE_FOREIGN_LIMIT:
-            return f"other programs used more than {GATE_FOREIGN_LIMIT:.0%} of the server's cores"
+        if (foreign := self.foreign or 0.0) > GATE_FOREIGN_LIMIT:
+            who = "the hypervisor" if (self.stolen or 0.0) > foreign / 2 else "other programs"
+            return f"{who} used more than {GATE_FOREIGN_LIMIT:.0%} of the server's cores"
         if (self.slowed or 0.0) > SLOWED_LIMIT:
             return f"a neighbour slowed the server's cores by more than {SLOWED_LIMIT:.0%}"
         return self.unsure
@@ -105,7 +109,7 @@ def gate_trial(seen: Readings, cpus: Collection[int]) -> GateTrial | None:
     rate = completed_rate(seen)
     if rate is None:
         return None
-    foreign, slowed = _taken_share(seen, cpus), slowed_by(seen, cpus)
+    (foreign, stolen), slowed = _taken_shares(seen, cpus), slowed_by(seen, cpus)
     cost, counted = cpu.server_cost(seen, cpus), undisturbed(seen, cpus)
     memory_read_s = counted.memory_read_s if counted and counted.enough else None
     full_us = [(least_seconds(seen, each) or 0.0) * cpu.MICROSECONDS for each in cpus]
@@ -116,6 +120,7 @@ def gate_trial(seen: Readings, cpus: Collection[int]) -> GateTrial | None:
         cpu=_short_cost(cost),
         softirq=_short_cost(softirq_cost(seen, cpus)),
         foreign=None if foreign is None else _short(foreign),
+        stolen=None if stolen is None else _short(stolen),
         idle=_idle_share(seen, cpus),
         slowed=None if slowed is None else _short(slowed),
         counted_s=_short(counted.seconds) if counted else None,
@@ -158,10 +163,12 @@ def left_out(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> d
 
 
 def too_few(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> str:
-    """Why these trials cannot be judged: too many are left out; empty if enough are not."""
-    aside = len(left_out(trials, others))
-    enough = len(trials) - aside >= GATE_LEAST_JUDGED
-    return "" if not aside or enough else left_out_words(trials, others)
+    """Why these trials cannot be judged, and what helps: too many are left out; else empty."""
+    reasons = left_out(trials, others)
+    if not reasons or len(trials) - len(reasons) >= GATE_LEAST_JUDGED:
+        return ""
+    ((most, _),) = Counter(reasons.values()).most_common(1)
+    return f"{left_out_words(trials, others)}. {remedy(most)}"
 
 
 def left_out_words(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> str:
@@ -185,14 +192,15 @@ def foreign_share(trials: Sequence[GateTrial]) -> float:
     return median([trial.foreign or 0.0 for trial in trials])
 
 
-def _taken_share(seen: Readings, cpus: Collection[int]) -> float | None:
-    """Share of the server's cores that other programs and the hypervisor used."""
+def _taken_shares(seen: Readings, cpus: Collection[int]) -> tuple[float | None, float | None]:
+    """Shares of the server's cores that programs and the hypervisor used, and that it alone did."""
     programs = core_time.foreign_share(seen, cpus)
     cores = [core_time.core_seconds(seen, each, "sustain") for each in cpus]
     if programs is None or None in cores:
-        return programs
+        return programs, None
     stolen = sum(core.stolen or 0.0 for core in cores if core)
-    return programs + stolen / (seen.phases["sustain"].length * len(cpus))
+    share = stolen / (seen.phases["sustain"].length * len(cpus))
+    return programs + share, share
 
 
 def _idle_share(seen: Readings, cpus: Collection[int]) -> float | None:

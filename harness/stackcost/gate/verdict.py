@@ -125,5 +125,5 @@ def _undecided(
         floor=floor,
         p=None,
         rate=rate,
-        why=f"{why}; measure again at another time",
+        why=why,
     )

@@ -6,6 +6,7 @@ from statistics import median
 from typing import Any
 
 from stackcost.analysis.machines import differences
+from stackcost.analysis.remedies import remedy
 from stackcost.analysis.spread import Spread, spread
 from stackcost.gate.baseline import Baseline
 from stackcost.gate.figure import CEILING, DECLARED, UNIT, WHOLE_CORES, Figure
@@ -18,7 +19,9 @@ SHOWN_CHANGES = 12
 LONGEST_LINE = 100
 BETTER_ALONE = 0.05  # share of the server's cores; above it, measure the baseline again
 TRIAL = {WHOLE_CORES: ("trial", "trials"), CEILING: ("search", "searches")}
-COUNT_INSTEAD = "Other programs do not change a count of instructions: cost_ceiling."
+COUNT_INSTEAD = (
+    "Neither other programs nor a slow host change a count of instructions: cost_ceiling."
+)
 OUTCOMES = {
     "holds": "the {figure} holds",
     "below": "the {figure} is BELOW the limit",
@@ -59,9 +62,10 @@ def baseline_sentence(trials: Sequence[GateTrial], figure: Figure) -> str:
         text += f" ({len(trials) - len(used)} more trials were disturbed)"
     taken = foreign_share(used)
     if taken > BETTER_ALONE:
-        text += (
-            f" (other programs used {taken:.0%} of the server's cores: end them and measure again)"
-        )
+        stolen = median([trial.stolen or 0.0 for trial in used])
+        who = "the hypervisor" if stolen > taken / 2 else "other programs"
+        found = f"{who} used {taken:.0%} of the server's cores"
+        text += f" ({found}. {remedy(found)})"
     return text
 
 

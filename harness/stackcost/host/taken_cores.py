@@ -22,12 +22,14 @@ class TakenCores(NamedTuple):
     """What took the cores within some `seconds`.
 
     `shares`: by core, the share (0 to 1) that was not idle, stolen time included. `programs`: the
-    largest that lived all the time, beginning with the largest.
+    largest that lived all the time, beginning with the largest. `stolen`: the share (0 to 1) of all
+    cores together that a hypervisor took.
     """
 
     seconds: float
     shares: Mapping[int, float]
     programs: list[Program]
+    stolen: float = 0.0
 
     @property
     def share(self) -> float:
@@ -44,11 +46,13 @@ def look(seconds: float, proc: Path = PROC) -> TakenCores:
     time.sleep(seconds)
     after, programs_after = _cores(proc), _programs(proc)
     passed = time.monotonic() - began
-    shares = {
-        core: (busy - before[core][0]) / max(1, whole - before[core][1])
-        for core, (busy, whole) in after.items()
+    grown_of = {
+        core: [new - old for new, old in zip(ticks, before[core], strict=True)]
+        for core, ticks in after.items()
         if core in before
     }
+    shares = {core: busy / max(1, whole) for core, (busy, _, whole) in grown_of.items()}
+    stolen = [taken / max(1, whole) for _, taken, whole in grown_of.values()]
     ticks = os.sysconf("SC_CLK_TCK")
     grown = [
         Program(command, process, (time_after - programs_before[process][1]) / ticks / passed)
@@ -56,17 +60,20 @@ def look(seconds: float, proc: Path = PROC) -> TakenCores:
         if process in programs_before and process != os.getpid()
     ]
     largest = sorted(grown, key=lambda each: -each.cores)[:LARGEST]
-    return TakenCores(passed, shares, [each for each in largest if each.cores > 0])
+    programs = [each for each in largest if each.cores > 0]
+    return TakenCores(passed, shares, programs, sum(stolen) / max(1, len(stolen)))
 
 
-def _cores(proc: Path) -> dict[int, tuple[int, int]]:
-    """By core, the ticks in which it was not idle, and all ticks."""
+def _cores(proc: Path) -> dict[int, tuple[int, int, int]]:
+    """By core, the ticks in which it was not idle, those a hypervisor took, and all ticks."""
     found = {}
     for line in (proc / "stat").read_text().splitlines():
         name, *fields = line.split()
         if name.startswith("cpu") and name != "cpu":
-            ticks = [int(each) for each in fields[:8]]  # user, nice, system, idle, iowait, ...
-            found[int(name.removeprefix("cpu"))] = sum(ticks) - ticks[3] - ticks[4], sum(ticks)
+            # user, nice, system, idle, iowait, irq, softirq, steal
+            ticks = [int(each) for each in fields[:8]]
+            busy = sum(ticks) - ticks[3] - ticks[4]
+            found[int(name.removeprefix("cpu"))] = busy, ticks[7], sum(ticks)
     return found
 
 

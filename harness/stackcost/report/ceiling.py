@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from stackcost.analysis.ceiling.summary import Ceiling, CeilingSummary, TraceRow
+from stackcost.report.flags import search_doubts
 from stackcost.report.stored import summarised
 from stackcost.report.tables import TextTable, system_figure_table
 from stackcost.report.terminal_table import draw
@@ -99,6 +100,8 @@ def print_ceilings(summary: CeilingSummary, console: Console, long: bool = False
             console.print(line, highlight=False, markup=False, soft_wrap=True)
     for repeated in summary.repeated:
         console.print(f"{repeated.sentence}.", highlight=False, markup=False, soft_wrap=True)
+    for line in search_doubts(summary):
+        console.print(f"  {line}", style="yellow", highlight=False, markup=False, soft_wrap=True)
     if summary.state == "interrupted":
         console.print("this run was interrupted; the figures use the trials before that")
 

@@ -6,6 +6,7 @@ from stackcost.analysis.events.summary import EventSummary, summarise_events
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import FORMAT
 from stackcost.report.ceiling import sentences_of
+from stackcost.report.flags import event_doubts
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.stored import summarised
 from stackcost.report.tables import system_figure_table
@@ -24,7 +25,7 @@ def events_of(run: RunFolder) -> EventSummary:
     if manifest.experiment.get("events_format") != FORMAT:
         raise StackcostError(
             f"another version of stackcost wrote {run.path}, in another format than {FORMAT}",
-            f"to measure it again, run: {' '.join(['stackcost', *manifest.command[1:]])}",
+            manifest.again,
         )
     return summarised(run, summarise_events)
 
@@ -41,6 +42,8 @@ def print_events(summary: EventSummary, console: Console, long: bool = False) ->
         console.print(draw(system_figure_table(summary)))
     for line in sentences(summary):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
+    for line in event_doubts(summary):
+        console.print(f"  {line}", style="yellow", highlight=False, markup=False, soft_wrap=True)
 
 
 def device_answer(runs: OpenedRuns) -> str:

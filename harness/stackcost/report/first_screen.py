@@ -3,8 +3,9 @@
 from matplotlib.figure import Figure
 
 from stackcost.report.answers import ceiling_answer, cpu_answer, http_answer, memory_answer
+from stackcost.report.counted import counted_answer, counted_systems
 from stackcost.report.device import device_answer
-from stackcost.report.flags import failures, flag_lines
+from stackcost.report.flags import event_doubts, failures, flag_lines, search_doubts
 from stackcost.report.http.tls import has_tls, tls_parts_answer
 from stackcost.report.http_versions import has_versions, versions_answer
 from stackcost.report.network import network_answer, varies_network
@@ -24,27 +25,35 @@ OF_ONE_RUN = (
 
 def first_screen(runs: OpenedRuns) -> list[str | Figure]:
     """The heading, a text under each of up to three headings, and the figure of the answer."""
-    doubts = [
-        f"- {line.strip()}"
-        for summary in runs.summaries
-        for line in flag_lines(summary)
-        if line.strip() not in failures(summary)  # the heading has them
-    ]
     reasons = [line for summary in runs.summaries for line in why_sentences(summary)]
     parts = {
         "The answer": "\n\n".join(_answers(runs)),
         "Its reasons": "\n\n".join(reasons),
-        "Its doubts": "\n".join(doubts),
+        "Its doubts": "\n".join(f"- {line}" for line in _doubts(runs)),
     }
     told = [f"## {title}\n\n{text}" for title, text in parts.items() if text]
-    return [head(runs), *told, *([cost_by_system(runs.servers)] if runs.have_profile_loads else [])]
+    timed = runs.have_profile_loads and not all(map(counted_systems, runs.summaries))
+    return [head(runs), *told, *([cost_by_system(runs.servers)] if timed else [])]
+
+
+def _doubts(runs: OpenedRuns) -> list[str]:
+    found = [
+        line.strip()
+        for summary in runs.summaries
+        for line in flag_lines(summary)
+        if line.strip() not in failures(summary)  # the heading has them
+    ]
+    found += [line for run in runs.ceilings for line in search_doubts(run.summary)]
+    return found + [line for run in runs.events for line in event_doubts(run.summary)]
 
 
 def _answers(runs: OpenedRuns) -> list[str]:
     found = [answer(each) for has, answer in OF_ONE_RUN for each in runs.summaries if has(each)]
     if runs.tested:
         found.append(http_answer(runs))
-    if runs.have_profile_loads:
+    if any(counted := [bool(counted_systems(summary)) for summary in runs.summaries]):
+        found.append(counted_answer(runs.summaries))
+    if runs.have_profile_loads and not all(counted):
         found.append(cpu_answer(runs))
     if any(server.memory for server in runs.servers):
         found.append(memory_answer(runs))

@@ -2,13 +2,26 @@
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
+from stackcost.analysis.ceiling.summary import CeilingSummary
+from stackcost.analysis.events.summary import EventSummary
+from stackcost.analysis.head import Head
+from stackcost.analysis.remedies import remedy
 from stackcost.analysis.summary import Summary, TrialRow
 from stackcost.report.stored import ONE_CORE
 from stackcost.report.words import count
 
 REPEATED = re.compile(r"; repeated as trial \d+")
 SHOWN = 3  # reasons besides failures; `stackcost show --long` and the report have every trial
+
+
+class Doubted(NamedTuple):
+    """The number and the system of a trial, and why it is doubted."""
+
+    number: int
+    server: str
+    reason: str
 
 
 def flag_lines(summary: Summary) -> list[str]:
@@ -25,15 +38,9 @@ def flag_lines(summary: Summary) -> list[str]:
         f"{unknown} {'was' if unknown == 1 else 'were'} not possible"
     ]
     lines += [f"  {line}" for line in failures(summary)]
-    others = _by_kind((trial, reason) for trial in used for reason in _others(trial))
-    lines += [f"  {_told(found, len(used))}" for found in others[:SHOWN]]
-    if len(others) > SHOWN:
-        lines.append(f"  {count(len(others) - SHOWN, 'more reason')}")
-    if shared := summary.machine.get(ONE_CORE):
-        lines.append(
-            f"load and server share physical cores (CPU {shared}), so each side slows the other "
-            "one; cores: auto avoids it"
-        )
+    others = (_doubted(trial, reason) for trial in used for reason in _others(trial))
+    lines += [f"  {line}" for line in _most_frequent(others, len(used))]
+    lines += _one_core(summary)
     if aside := not_used(summary):
         lines.append(aside)
     if summary.state == "interrupted":
@@ -44,11 +51,11 @@ def flag_lines(summary: Summary) -> list[str]:
 def not_used(summary: Summary) -> str:
     """How many trials are in no figure, and why; empty if all are used."""
     aside = [
-        (trial, REPEATED.sub(" and repeated", trial.set_aside))
+        _doubted(trial, REPEATED.sub(" and repeated", trial.set_aside))
         for trial in summary.trials
         if trial.set_aside
     ]
-    why = ", ".join(f"{len(found)} ({found[0][1]})" for found in _by_kind(aside))
+    why = ", ".join(f"{len(found)} ({found[0].reason})" for found in _by_kind(aside))
     return f"{count(len(aside), 'more trial')} not used: {why}" if aside else ""
 
 
@@ -67,11 +74,11 @@ def mostly_disturbed(summary: Summary, systems: Collection[str] = ()) -> str:
     disturbed = [trial for trial in used if trial.disturbed]
     if 2 * len(disturbed) <= len(used):
         return ""
-    most = _by_kind((trial, reason) for trial in disturbed for reason in trial.disturbed)[0]
+    most = _by_kind(_doubted(trial, reason) for trial in disturbed for reason in trial.disturbed)[0]
     return (
-        f"The machine was busy: {len(disturbed)} of {count(len(used), 'trial')} were disturbed, "
-        f"most of them so: {_quoted(most)}. Costs are those of a busy machine, and a load that was "
-        "not held may be held by an idle one. End other programs, or measure at another time."
+        f"The machine was disturbed: {len(disturbed)} of {count(len(used), 'trial')} were, "
+        f"most of them so: {_quoted(most)}. Costs are those of such a machine, and a load that was "
+        f"not held may be held by an undisturbed one. {remedy(most[0].reason)}."
     )
 
 
@@ -87,8 +94,32 @@ def failures(summary: Summary, systems: Collection[str] = ()) -> list[str]:
         if not trial.set_aside and (not systems or trial.server in systems)
     ]
     worst_first = sorted(used, key=lambda trial: -_lost_share(trial))
-    found = _groups((trial, reason) for trial in worst_first for reason in trial.failures)
+    found = _groups(_doubted(trial, reason) for trial in worst_first for reason in trial.failures)
     return [_told(each, len(used)) for each in found]
+
+
+def search_doubts(summary: CeilingSummary) -> list[str]:
+    """Why a run's searches may be doubted: what disturbed the trials that they went on with."""
+    rows = [(each.server, row) for each in summary.ceilings for row in each.trace]
+    used = [(server, row) for server, row in rows if row.decisive]
+    found = [Doubted(row.number, server, why) for server, row in used for why in row.disturbed]
+    lines = _most_frequent(found, len(used))
+    if found:
+        lines.append(f"{remedy(_by_kind(found)[0][0].reason)}.")
+    if aside := len(rows) - len(used):
+        lines.append(f"{count(aside, 'more trial')} disturbed and repeated")
+    return [*lines, *_one_core(summary)]
+
+
+def event_doubts(summary: EventSummary) -> list[str]:
+    """Why a run's events may be doubted: what the machine did in their trials."""
+    found = [
+        Doubted(each.number, each.server, why) for each in summary.trials for why in each.flags
+    ]
+    lines = _most_frequent(found, len(summary.trials))
+    if found:
+        lines.append(f"{remedy(_by_kind(found)[0][0].reason)}.")
+    return [*lines, *_one_core(summary)]
 
 
 def failures_list(summaries: Iterable[Summary]) -> str:
@@ -101,7 +132,17 @@ def _lost_share(trial: TrialRow) -> float:
     return trial.failed / max(1, trial.failed + trial.completed)
 
 
-def _told(found: Sequence[tuple[TrialRow, str]], trials: int) -> str:
+def _one_core(summary: Head) -> list[str]:
+    """That load and server share physical cores, if they do."""
+    if not (shared := summary.machine.get(ONE_CORE)):
+        return []
+    return [
+        f"load and server share physical cores (CPU {shared}), so each side slows the other one; "
+        "cores: auto avoids it"
+    ]
+
+
+def _told(found: Sequence[Doubted], trials: int) -> str:
     return f"{len(found)} of {count(trials, 'trial')}: {_quoted(found)}"
 
 
@@ -115,18 +156,29 @@ def _others(trial: TrialRow) -> list[str]:
     return [*failed, *(flag for flag in trial.flags if flag not in trial.failures)]
 
 
-def _by_kind(reasons: Iterable[tuple[TrialRow, str]]) -> list[list[tuple[TrialRow, str]]]:
+def _most_frequent(reasons: Iterable[Doubted], trials: int) -> list[str]:
+    """The most frequent reasons, in how many of all trials, and how many more there are."""
+    kinds = _by_kind(reasons)
+    more = [count(len(kinds) - SHOWN, "more reason")] if len(kinds) > SHOWN else []
+    return [_told(found, trials) for found in kinds[:SHOWN]] + more
+
+
+def _by_kind(reasons: Iterable[Doubted]) -> list[list[Doubted]]:
     """Groups of reasons that differ only in numbers, the most frequent first."""
     return sorted(_groups(reasons), key=len, reverse=True)
 
 
-def _groups(reasons: Iterable[tuple[TrialRow, str]]) -> list[list[tuple[TrialRow, str]]]:
-    groups: dict[str, list[tuple[TrialRow, str]]] = {}
-    for trial, reason in reasons:
-        groups.setdefault(re.sub(r"\d[\d.,]*", "#", reason), []).append((trial, reason))
+def _groups(reasons: Iterable[Doubted]) -> list[list[Doubted]]:
+    groups: dict[str, list[Doubted]] = {}
+    for each in reasons:
+        groups.setdefault(re.sub(r"\d[\d.,]*", "#", each.reason), []).append(each)
     return list(groups.values())
 
 
-def _quoted(found: Sequence[tuple[TrialRow, str]]) -> str:
-    trial, reason = found[0]
-    return f"{reason} (trial {trial.number}, {trial.server})"
+def _doubted(trial: TrialRow, reason: str) -> Doubted:
+    return Doubted(trial.number, trial.server, reason)
+
+
+def _quoted(found: Sequence[Doubted]) -> str:
+    first = found[0]
+    return f"{first.reason} (trial {first.number}, {first.server})"

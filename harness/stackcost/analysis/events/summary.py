@@ -9,12 +9,14 @@ from stackcost.analysis.events.event_trial import BROKEN, EventTrial
 from stackcost.analysis.events.mix import MixSteps, Step, mix_sentence, mix_steps
 from stackcost.analysis.events.timeline import Series
 from stackcost.analysis.figures import registry
-from stackcost.analysis.head import Figures, Flagged, Head, State, SystemFigure
+from stackcost.analysis.flags import machine_disturbances
+from stackcost.analysis.head import Figures, Flagged, Head, State, SummaryPart, SystemFigure
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.event_settings import Event, EventSettings
 from stackcost.contracts.load import DeviceEvent, MixedLoad
 from stackcost.contracts.trial import Trial
 
+EVENT = "event"  # the phase of a trial's traffic
 FORMAT = "stackcost-events-summary/1"
 
 
@@ -43,11 +45,20 @@ class MixResult(Figures):
     sentence: str
 
 
+class EventRow(SummaryPart):
+    """A trial of an event or of mixed traffic. `flags`: what the machine did to it."""
+
+    number: int
+    server: str
+    flags: list[str]
+
+
 class EventSummary(Head):
     """One run of events. `left_out`: sentences about the events that were left out."""
 
     format: str = FORMAT
     left_out: list[str] = Field(default_factory=list)
+    trials: list[EventRow] = Field(default_factory=list)
     mixes: list[MixResult]
     events: list[EventResult]
 
@@ -72,8 +83,8 @@ class EventSummary(Head):
                 yield SystemFigure(event.server, full, None, spread, "the event")
 
     def used_trials(self) -> Iterator[Flagged]:
-        """None: flags are of loads and of searches."""
-        return iter(())
+        """The trials of events and of mixed traffic, with their flags."""
+        return (Flagged(row.server, row.flags) for row in self.trials)
 
 
 def summarise_events(
@@ -99,6 +110,15 @@ def summarise_events(
         machine=dict(machine),
         definitions=registry.definitions(registry.EVENTS),
         left_out=plan.get("left_out", []),
+        trials=[
+            EventRow(
+                number=trial.number,
+                server=trial.server,
+                flags=machine_disturbances(Readings(trial), cores, EVENT),
+            )
+            for trial in kept
+            if EVENT in trial.phases
+        ],
         mixes=mixes,
         events=events,
     )
