@@ -16,6 +16,10 @@ from stackcost.report.words import number, pair, with_range
 SHOWN = 10  # categories of each system and of each difference
 NAMED = 4  # categories in a sentence
 BESIDE = "the kernel beside the peer"
+WHOSE = (
+    "of the server's processes, of the kernel's threads that work for it (napi, ksoftirqd), and of "
+    "all softirqs and interrupts on its cores"
+)
 SURE = 0.975  # of a one-sided interval: a difference that a 95 % one leaves open is unsure
 
 
@@ -94,7 +98,7 @@ def why_table(summary: Summary) -> TextTable:
     for _, found in pairs:
         shown |= {each.category for each in [each for each in found if each.is_known][:SHOWN]}
     return TextTable(
-        "What that time was spent on, us per connection: median (range of the rounds)",
+        f"What that time was spent on, us per connection: median (range of the rounds); {WHOSE}",
         (
             "category",
             *quoted,

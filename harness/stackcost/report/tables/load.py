@@ -7,6 +7,7 @@ from stackcost.analysis.summary import PUBLISHED_TCP, Level, Summary
 from stackcost.contracts.latency import PERCENTILES, TAIL
 from stackcost.report.tables.latency_unit import LatencyUnit
 from stackcost.report.text_table import TextTable
+from stackcost.report.why import WHOSE
 from stackcost.report.words import UNKNOWN, number, share, with_range
 
 NAGLE = (
@@ -71,8 +72,8 @@ def generator_table(summary: Summary) -> TextTable:
 def breakdown_table(summary: Summary) -> TextTable:
     """What each load's time is made of, a row for each part."""
     return TextTable(
-        "Parts of the time, microseconds per completed connection (median); softirq vectors and "
-        "threads explain the server's time again",
+        f"Parts of the time, us per completed connection (median); the server's is {WHOSE}. "
+        "Softirq vectors and threads explain it again; threads of other programs are in no total",
         ("server", "offered /s", "of", "part", "us"),
         [
             (server.name, level.load, whose, part, number(cost.median))
