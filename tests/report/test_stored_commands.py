@@ -8,6 +8,7 @@ import pandas
 import pytest
 from typer.testing import CliRunner, Result
 
+from stackcost.analysis.ceiling.settings import settings_for
 from stackcost.cli.entry import app
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad
@@ -16,7 +17,9 @@ from stackcost.report.opened import open_runs
 from stackcost.store import RunFolder
 from tests.analysis.runs import compared
 from tests.analysis.trials import gauge
+from tests.report.counted import store_counted
 from tests.report.stored import MACHINE, store
+from tests.search.simulated import plan_of
 
 
 def invoked(*arguments: str) -> Result:
@@ -159,3 +162,62 @@ def test_a_report_of_what_is_no_run_names_it(run: RunFolder, tmp_path: Path) -> 
     with pytest.raises(StackcostError, match="is not a run's folder"):
         stackcost("report", str(run.path), str(tmp_path), "--out", str(tmp_path / "page.html"))
     assert not (tmp_path / "page.html").exists()
+
+
+def refused(*arguments: str) -> StackcostError:
+    with pytest.raises(StackcostError) as error:
+        stackcost(*arguments)
+    return error.value
+
+
+@pytest.mark.parametrize("command", [["show"], ["report"], ["diff", "#nginx/kernel"]])
+def test_what_is_no_run_is_told_with_the_command_that_lists_runs(
+    tmp_path: Path, run: RunFolder, command: list[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    ends = {
+        tmp_path / "empty": ("it has no manifest.json", tmp_path),
+        tmp_path / "absent": ("it does not exist", tmp_path),
+        tmp_path / "no" / "where": ("it does not exist", Path("results")),
+        run.path.parent: (f"but one of runs; the latest is {run.path}", run.path.parent),
+    }
+    for place, (words, listed) in ends.items():
+        error = refused(command[0], str(place), *command[1:])
+        assert error.what.endswith(words) and error.hint.endswith(f"stackcost ls {listed}")
+
+
+def test_a_run_without_trials_or_with_a_damaged_manifest_says_what_helps(tmp_path: Path) -> None:
+    run = store(tmp_path, trials=[])
+    command = ["/usr/bin/stackcost", "run", "my plan.yaml", "--quick"]
+    run.write_manifest(run.manifest().model_copy(update={"command": command}))
+    error = refused("show", str(run.path))
+    assert "contains no trial" in error.what
+    assert error.hint == "to measure it again, run: stackcost run 'my plan.yaml' --quick"
+    for content in ("", "{", "[]", '{"format": "stackcost-manifest/7", "systems": 3}'):
+        (run.path / "manifest.json").write_text(content)
+        error = refused("show", str(run.path))
+        assert "is damaged" in error.what and f"stackcost ls {tmp_path}" in error.hint
+
+
+def test_runs_of_two_kinds_or_loads_say_what_each_of_them_has(
+    tmp_path: Path, run: RunFolder
+) -> None:
+    other = store_counted(tmp_path, {"nginx/kernel": [0, 10], "lighttpd/kernel": [5, 5]})
+    error = refused("diff", str(run.path), str(other.path))
+    assert "A has costs of nginx/kernel, astf-peer at 1,000, 2,000/s" in error.what
+    assert "B has costs of nginx/kernel, lighttpd/kernel at 500/s" in error.what
+    plan = plan_of(settings_for("connections"))
+    searched = store(tmp_path, compared())
+    kind = {"kind": "ceilings", "experiment": searched.manifest().experiment | plan}
+    searched.write_manifest(searched.manifest().model_copy(update=kind))
+    error = refused("diff", str(run.path), str(searched.path))
+    assert "B has ceilings of no system" in error.what and "RUN_A#SYSTEM" in error.hint
+
+
+def test_a_trend_of_nothing_says_what_is_missing(tmp_path: Path, run: RunFolder) -> None:
+    said = stackcost("trend", str(tmp_path))
+    assert "has no run; stackcost run EXPERIMENT makes one" in said
+    assert f"stackcost trend {run.path.parent}" in stackcost("trend", str(run.path))
+    assert "no figure was measured twice in" in stackcost("trend", str(run.path.parent))
+    assert "no figure with 'xyz' in" in stackcost("trend", str(run.path.parent), "--only", "xyz")
+    assert "a folder of runs, such as results" in refused("trend", str(tmp_path / "absent")).hint

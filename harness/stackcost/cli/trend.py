@@ -1,12 +1,14 @@
 """`stackcost trend`."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
 
 from stackcost.cli.application import command, make_console, reading
 
+MEASURE = "stackcost run EXPERIMENT makes one, and --results FOLDER puts it there"
 DEFAULT_HISTORY = Path("stackcost-gate/history.jsonl")
 
 
@@ -53,7 +55,7 @@ def trend(
     if found.trends:
         console.print(draw(trend_table(found.trends)))
     else:
-        console.print(f"no measurements in {history}, or no two of one figure")
+        console.print(_nothing(history, only), soft_wrap=True)
     lines = [
         (found.single, "figure", "in one run only; a trend needs two"),
         (found.unanswered, "run", "without a stored answer; stackcost report stores it"),
@@ -67,3 +69,17 @@ def trend(
     for number, what, why in lines:
         if number:
             console.print(f"{count(number, what)} {why}", soft_wrap=True)
+
+
+def _nothing(place: Path, only: str) -> str:
+    """Why a folder of runs, or a history, has no trend, and what helps."""
+    from stackcost.report.listing import runs_in
+    from stackcost.store.folder import MANIFEST
+
+    if (place / MANIFEST).is_file():
+        there = quote(str(place.absolute().parent))
+        return f"{place} is one run; a trend is of a folder of runs: stackcost trend {there}"
+    if place.is_dir() and not any(runs_in(place)):
+        return f"{place} has no run; {MEASURE}"
+    named = f" with {only!r} in its title, system or name" if only else ""
+    return f"no figure{named} was measured twice in {place}"

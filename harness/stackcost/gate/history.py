@@ -104,7 +104,8 @@ def read_history(path: Path) -> list[Entry]:
     except OSError as error:
         raise StackcostError(
             f"cannot read the history {path}: {error.strerror}",
-            "name another file; tests that use the fixture cps_ceiling write a history",
+            "name a folder of runs, such as results, or a history, which tests with the fixture "
+            "cps_ceiling write",
         ) from error
     entries = []
     for number, line in enumerate(lines, 1):
@@ -114,6 +115,6 @@ def read_history(path: Path) -> list[Entry]:
             what = error.errors()[0]
             raise StackcostError(
                 f"{path} line {number} is not a measurement: {what['loc']}: {what['msg']}",
-                "delete that line",
+                "delete that line, or name another history or a folder of runs",
             ) from error
     return sorted(entries, key=lambda each: each.when)

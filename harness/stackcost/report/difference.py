@@ -136,8 +136,10 @@ def difference(a: Side, b: Side) -> Difference:
     found = compare_all(asked)
     if not found:
         raise StackcostError(
-            "the two sides have no common figure at the same load",
-            "stackcost show prints the figures of a run",
+            "the two sides have no common figure at the same load: "
+            f"A has {_has(a)}; B has {_has(b)}",
+            "measure both by one experiment file, or name a system of each: "
+            "stackcost diff RUN_A#SYSTEM RUN_B#SYSTEM",
         )
     return Difference(
         a=_name(a, [mine for mine, _ in systems]),
@@ -363,6 +365,14 @@ def _apart(asked: Sequence[Question]) -> str:
         return ""
     known = [each.design.between for each in asked if each.judged and each.design.between]
     return max(known, key=lambda each: each.apart, default=ASSUMED).words
+
+
+def _has(side: Side) -> str:
+    """What a side measured of which systems, at which loads: what another one has to have, too."""
+    loads = {each.at for each in side.summary.system_figures() if each.at is not None}
+    at = f" at {', '.join(map(rate_words, sorted(loads)))}/s" if loads else ""
+    names = side.system or ", ".join(side.summary.systems)
+    return f"{side.manifest.kind} of {names or 'no system'}{at}"
 
 
 def _systems(a: Side, b: Side) -> list[tuple[str, str]]:

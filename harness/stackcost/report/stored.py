@@ -57,13 +57,14 @@ class _Plan(BaseModel):
 def trials_of(run: RunFolder) -> StoredTrials:
     """All trials of a run. StackcostError when it holds none that can be read."""
     stored = run.stored()
+    again = run.manifest().again
     if stored.damaged and not stored.trials:
-        raise StackcostError(f"{run.path} contains no readable trial: {stored.damaged[0]}")
+        raise StackcostError(f"{run.path} contains no readable trial: {stored.damaged[0]}", again)
     if not stored.trials:
         missing = run.manifest().not_measured
         why = "; ".join(f"{name} was not measured: {why}" for name, why in missing.items())
         why = why or "the run ended before its first trial"
-        raise StackcostError(f"{run.path} contains no trial: {why}")
+        raise StackcostError(f"{run.path} contains no trial: {why}", again)
     return stored
 
 

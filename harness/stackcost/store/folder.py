@@ -97,12 +97,19 @@ class RunFolder:
     @classmethod
     def open(cls, path: Path) -> Self:
         """A stored run, finished or not."""
-        if not (path / MANIFEST).is_file():
+        if (path / MANIFEST).is_file():
+            return cls(path)
+        if runs := sorted(path.glob(f"*/{MANIFEST}")):
             raise StackcostError(
-                f"{path} is not a run's folder: it has no {MANIFEST}",
-                f"to list the runs: stackcost ls {quote(str(path.parent))}",
+                f"{path} is not a run's folder, but one of runs; the latest is {runs[-1].parent}",
+                f"to list the runs: stackcost ls {quote(str(path))}",
             )
-        return cls(path)
+        there = path.parent if path.parent.is_dir() else Path("results")
+        lacks = f"it has no {MANIFEST}" if path.exists() else "it does not exist"
+        raise StackcostError(
+            f"{path} is not a run's folder: {lacks}",
+            f"to list the runs: stackcost ls {quote(str(there))}",
+        )
 
     @property
     def name(self) -> str:

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import join, quote
 from typing import Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -151,12 +152,23 @@ class Manifest(BaseModel):
                 "stackcost ls lists all runs",
             ) from error
 
+    @property
+    def again(self) -> str:
+        """The command that measures it again, as a hint."""
+        command = join(["stackcost", *self.command[1:]])
+        return f"to measure it again, run: {command}" if self.command else ""
+
     @classmethod
     def read(cls, path: Path) -> Self:
         """A stored manifest; StackcostError when it cannot be read."""
-        stored = read_object(path)
+        runs = quote(str(path.parent.parent))
+        hint = f"copy it again from where it was measured; other runs: stackcost ls {runs}"
+        try:
+            stored = read_object(path)
+        except StackcostError as error:
+            raise StackcostError(error.what, hint) from error
         check_format(stored.get("format"), FORMAT, str(path))
         try:
             return cls.model_validate(stored)
         except ValidationError as error:
-            raise StackcostError(f"{path} is damaged: {first_fault(error)}") from error
+            raise StackcostError(f"{path} is damaged: {first_fault(error)}", hint) from error
