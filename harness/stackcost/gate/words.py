@@ -64,8 +64,8 @@ def baseline_sentence(trials: Sequence[GateTrial], figure: Figure) -> str:
     if taken > BETTER_ALONE:
         stolen = median([trial.stolen or 0.0 for trial in used])
         who = "the hypervisor" if stolen > taken / 2 else "other programs"
-        found = f"{who} used {taken:.0%} of the server's cores"
-        text += f" ({found}. {remedy(found)})"
+        cause = f"{who} used {taken:.0%} of the server's cores"
+        text += f" ({cause}. {remedy(cause)})"
     return text
 
 
