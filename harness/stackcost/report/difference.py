@@ -93,7 +93,7 @@ class Difference(BaseModel):
     `apart`: by how much two runs of one system may differ, and how that is known; empty if A and B
     are of one run. The rate holds if they do not differ by more.
 
-    `busy`: of each side most trials of which were disturbed, that the machine was busy.
+    `busy`: of each side most trials of which were disturbed, that the machine was not quiet.
     `failures`: what was not served as asked, of which the figures say nothing. `flagged`: flagged
     trials of A and B. `machine`: differences of the machine, and of the other
     hosts of the test bed. `guests`: which side was measured in a guest. `set_aside`: what

@@ -76,9 +76,9 @@ def mostly_disturbed(summary: Summary, systems: Collection[str] = ()) -> str:
         return ""
     most = _by_kind(_doubted(trial, reason) for trial in disturbed for reason in trial.disturbed)[0]
     return (
-        f"The machine was disturbed: {len(disturbed)} of {count(len(used), 'trial')} were, "
-        f"most of them so: {_quoted(most)}. Costs are those of such a machine, and a load that was "
-        f"not held may be held by an undisturbed one. {remedy(most[0].reason)}."
+        f"The machine was not quiet: {len(disturbed)} of {count(len(used), 'trial')} were "
+        f"disturbed, most of them so: {_quoted(most)}. Costs are those of such a machine, and a "
+        f"load that was not held may be held by a quiet one. {remedy(most[0].reason)}."
     )
 
 
