@@ -31,6 +31,14 @@ def test_threads_are_named_by_family_and_small_ones_summed_up() -> None:
     )
 
 
+def test_a_polling_peers_own_thread_is_left_out() -> None:
+    """It was drawn with 480 us beside nginx's 185, nearly all of it polls that found nothing."""
+    trial = load_trial("astf-peer", microseconds={"busy": 58})
+    labels = {"cpu": "1", "process": "52", "thread": "52", "command": "napi/sc-server0-3"}
+    trial.samples += counter("task.time", 0.02, labels | {"kind": "task"})
+    assert breakdown.thread_cost(Readings(trial), [1]) == pytest.approx({"napi/sc-server0": 2})
+
+
 def test_cycles_are_per_connection_and_unknown_without_counters() -> None:
     trial = load_trial()
     assert set(breakdown.hardware_cost(Readings(trial), [1]).values()) == {None}

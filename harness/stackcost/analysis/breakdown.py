@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection
 
-from stackcost.analysis.core_time import Cost
+from stackcost.analysis.core_time import Cost, has_peer, own_processes
 from stackcost.analysis.cpu import at_full_speed, per_connection
 from stackcost.analysis.flows import completed_in
 from stackcost.analysis.readings import Readings
@@ -33,12 +33,18 @@ def thread_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -
     """Microseconds of the server's cores per connection by the name of the thread that took them.
 
     The server's workers, the kernel's threads (ksoftirqd, napi/...), and every other program;
-    softirqs and interrupts on top of a thread are not in it.
+    softirqs and interrupts on top of a thread are not in it. A peer's own threads are left out:
+    most of their time is polls that found nothing.
     """
     found: dict[str, float] = defaultdict(float)
+    polling = own_processes(seen) if has_peer(seen) else ()
     for cpu in cpus:
         for command, spent in seen.by_label("task.time", phase, "command", cpu=str(cpu)).items():
             found[_family(command)] += spent
+        for process in polling:
+            own = seen.by_label("task.time", phase, "command", cpu=str(cpu), process=process)
+            for command in own:
+                found.pop(_family(command), None)
     costs = at_full_speed(seen, cpus, phase, per_connection(seen, found, phase), "task")
     small = [name for name, cost in costs.items() if cost is not None and cost < SHOWN_US]
     others = sum(costs.pop(name) or 0.0 for name in small)

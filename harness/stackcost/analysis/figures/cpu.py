@@ -187,7 +187,8 @@ THREADS = Figure[LoadTrials](
     unit="us",
     table="costs",
     definition="time of the server's cores by thread, without softirqs and interrupts that "
-    "interrupt it, per completed connection; other programs are listed, too",
+    "interrupt it, per completed connection; other programs are listed, too, and a polling peer is "
+    "not, as most of its thread's time is polls in vain",
     source="tracepoint sched:sched_switch",
     of="load",
     compute=_of_server(breakdown.thread_cost),

@@ -70,7 +70,8 @@ def _drawing(title: str, stacks: Mapping[str, tuple[float, ...]]) -> Drawing:
     return Drawing(
         title,
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {height}" role="img" '
-        f'aria-label="flame graph" font-family="sans-serif" font-size="10" '
+        f'aria-label="flame graph: {escape(visible(title))}" font-family="sans-serif" '
+        f'font-size="10" '
         f'style="min-width:50rem">{drawn}</svg>',
     )
 
