@@ -19,6 +19,7 @@ def test_threads_are_named_by_family_and_small_ones_summed_up() -> None:
             ("ksoftirqd/1", 0.03),
             ("napi/sc-server0", 0.02),
             ("napi/sc-server0-12", 0.01),
+            ("cc1plus", 0.04),
             ("sshd", 0.0004),
             ("cron", 0.0002),
         )
@@ -27,7 +28,13 @@ def test_threads_are_named_by_family_and_small_ones_summed_up() -> None:
         trial.samples += counter("task.time", spent, labels)
     found = breakdown.thread_cost(Readings(trial), [1])
     assert found == pytest.approx(
-        {"nginx": 50, "ksoftirqd": 3, "napi/sc-server0": 3, "others": 0.06}
+        {
+            "nginx": 50,
+            "cc1plus, in no total": 4,
+            "ksoftirqd": 3,
+            "napi/sc-server0": 3,
+            "others": 0.06,
+        }
     )
 
 

@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection
 
-from stackcost.analysis.core_time import Cost, has_peer, own_processes
+from stackcost.analysis.core_time import Cost, has_peer, kernel_threads, own_processes
 from stackcost.analysis.cpu import at_full_speed, per_connection
 from stackcost.analysis.flows import completed_in
 from stackcost.analysis.readings import Readings
@@ -16,6 +16,7 @@ from stackcost.analysis.readings import Readings
 # Kernel threads carry a number at their end: napi/sc-server0-8193, ksoftirqd/1, kworker/1:2-mm.
 NUMBERED = re.compile(r"^(napi/.*?)-\d*$|^(ksoftirqd|migration|rcu\w*|kworker)/.*$")
 SHOWN_US = 0.1  # what took less per connection is summed up as "others"
+IN_NO_TOTAL = ", in no total"
 HARDWARE = ("cycles", "instructions")
 
 
@@ -32,19 +33,25 @@ def softirq_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") 
 def thread_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
     """Microseconds of the server's cores per connection by the name of the thread that took them.
 
-    The server's workers, the kernel's threads (ksoftirqd, napi/...), and every other program;
-    softirqs and interrupts on top of a thread are not in it. A peer's own threads are left out:
-    most of their time is polls that found nothing.
+    The server's workers, the kernel's threads that work for it (ksoftirqd, napi/...), and every
+    other one, with a mark that it is in no total; softirqs and interrupts on top of a thread are
+    not in it. A peer's own threads are left out: most of their time is polls that found nothing.
     """
     found: dict[str, float] = defaultdict(float)
-    polling = own_processes(seen) if has_peer(seen) else ()
+    own, kernel = own_processes(seen), kernel_threads(seen, phase)
     for cpu in cpus:
+        names = {
+            command
+            for process in own
+            for command in seen.by_label(
+                "task.time", phase, "command", cpu=str(cpu), process=process
+            )
+        }
         for command, spent in seen.by_label("task.time", phase, "command", cpu=str(cpu)).items():
-            found[_family(command)] += spent
-        for process in polling:
-            own = seen.by_label("task.time", phase, "command", cpu=str(cpu), process=process)
-            for command in own:
-                found.pop(_family(command), None)
+            if command in names and has_peer(seen):
+                continue
+            counts = not own or command in names or command.startswith(kernel)
+            found[_family(command) + ("" if counts else IN_NO_TOTAL)] += spent
     costs = at_full_speed(seen, cpus, phase, per_connection(seen, found, phase), "task")
     small = [name for name, cost in costs.items() if cost is not None and cost < SHOWN_US]
     others = sum(costs.pop(name) or 0.0 for name in small)

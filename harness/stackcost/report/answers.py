@@ -33,9 +33,9 @@ def cpu_answer(runs: OpenedRuns) -> str:
     if not known:
         return "**No CPU cost was measured in these runs.**"
     shown = known if len(known) <= NAMED else [known[0], known[-1]]
-    told = " and ".join(f"{number(cost)} us on {name}" for cost, name in shown)
+    told = " and ".join(f"{number(cost)} us of CPU on {name}" for cost, name in shown)
     between = f" {_others(len(known) - 2, 'system')}" if len(known) > NAMED else ""
-    return f"**One connection takes {told} of CPU.**{between}"
+    return f"**One connection takes {told}.**{between}"
 
 
 def http_answer(runs: OpenedRuns) -> str:

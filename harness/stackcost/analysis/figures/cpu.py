@@ -187,8 +187,8 @@ THREADS = Figure[LoadTrials](
     unit="us",
     table="costs",
     definition="time of the server's cores by thread, without softirqs and interrupts that "
-    "interrupt it, per completed connection; other programs are listed, too, and a polling peer is "
-    "not, as most of its thread's time is polls in vain",
+    "interrupt it, per completed connection; of other programs and of the kernel's other threads "
+    "marked as in no total, of a polling peer not, as most of its thread's time is polls in vain",
     source="tracepoint sched:sched_switch",
     of="load",
     compute=_of_server(breakdown.thread_cost),

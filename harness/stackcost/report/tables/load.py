@@ -73,7 +73,7 @@ def breakdown_table(summary: Summary) -> TextTable:
     """What each load's time is made of, a row for each part."""
     return TextTable(
         f"Parts of the time, us per completed connection (median); the server's is {WHOSE}. "
-        "Softirq vectors and threads explain it again; threads of other programs are in no total",
+        "Softirq vectors and threads explain it again",
         ("server", "offered /s", "of", "part", "us"),
         [
             (server.name, level.load, whose, part, number(cost.median))
