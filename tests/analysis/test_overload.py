@@ -82,7 +82,9 @@ def test_a_load_past_the_ceiling_is_in_no_headline() -> None:
     assert [bool(level.past_ceiling) for level in nginx.levels] == [False, False, True]
     assert "at 2,000 connections/s one connection takes 100 us" in reading(summary)
     alone = summary.model_copy(update={"factors": []})
-    assert "100 us on nginx/kernel at 2,000/s" in cpu_answer(OpenedRuns([opened_costs(alone)]))
+    assert "100 us of CPU on nginx/kernel at 2,000/s" in cpu_answer(
+        OpenedRuns([opened_costs(alone)])
+    )
 
 
 def test_without_a_load_below_the_ceiling_the_factor_is_unknown_and_says_why() -> None:
