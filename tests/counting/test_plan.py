@@ -5,7 +5,7 @@ from pathlib import Path
 
 from stackcost.comparison.plan import plan
 from stackcost.counting.bed import NOT_SET, bed_script
-from stackcost.counting.session import why_not_counted
+from stackcost.counting.session import program_of, why_not_counted
 from stackcost.experiment.read_file import read_experiment
 from stackcost.systems.registry import server_class
 from stackcost.tuning import tier_of
@@ -52,6 +52,14 @@ def test_the_peer_can_be_counted_and_no_other_stack_is_counted_as_the_kernels() 
     assert why_not_counted(server_class("astf-peer")) == ""
     nginx = server_class("nginx/kernel")
     assert "on onload-balanced cannot be counted" in why_not_counted(nginx, "onload-balanced")
+
+
+def test_a_program_is_told_by_its_file_also_where_env_starts_it(tmp_path: Path) -> None:
+    program = tmp_path / "go-web"
+    program.write_bytes(b"program")
+    program.chmod(0o755)
+    told = program_of(["env", "GOMAXPROCS=1", str(program), "kernel", "1000"])
+    assert told == program_of([str(program)]) and told.startswith("go-web ")
 
 
 def test_a_setting_that_the_guest_lacks_is_told_and_ends_nothing(tmp_path: Path) -> None:

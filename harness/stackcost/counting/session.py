@@ -1,7 +1,7 @@
 """A session whose bed, server and generator are in a counting guest."""
 
 import hashlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from stackcost.counting.programs import qemu_version
 from stackcost.counting.server import Engine, server_in
 from stackcost.counting.symbols import Symbols
 from stackcost.experiment.schema import Experiment
+from stackcost.host.namespace import find_program
 from stackcost.host.timeouts import timeout_factor
 from stackcost.remote.proxy import Call, Proxy
 from stackcost.servers.with_backend import WithBackend
@@ -130,7 +131,7 @@ def open_counting_session(
                 "server": {
                     "name": kind.name,
                     "command": server.command,
-                    "program": _program(server.command[0]),
+                    "program": program_of(server.command),
                 },
                 "generator": {"program": "astf-engine", "command": generator.command},
             },
@@ -167,9 +168,11 @@ def _conditions(guest: CountingGuest) -> dict[str, Any]:
     }
 
 
-def _program(path: str) -> str:
-    """A program by its file's content: a count is of this one."""
-    return f"{Path(path).name} {hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]}"
+def program_of(command: Sequence[str]) -> str:
+    """A program by its file's content: a count is of this one. `env` only sets its variables."""
+    name = next(word for word in command if word != "env" and "=" not in word)
+    path = Path(find_program(name))
+    return f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()[:12]}"
 
 
 class _NoSampler:
