@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+from stackcost.analysis.context import Context
 from stackcost.analysis.summarise import summarise
 from stackcost.contracts.system import System
+from stackcost.contracts.trial import Trial
 from stackcost.report.verdict_notes import verdict_notes
 from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import load_trial
@@ -11,9 +13,9 @@ from tests.analysis.trials import load_trial
 PEERS = ("astf-peer", "other-peer")
 
 
-def notes(rounds: int, peers: tuple[str, ...]) -> list[str]:
-    """Of nginx against each peer, which costs a tenth."""
-    trials = [
+def made(rounds: int, peers: tuple[str, ...]) -> list[Trial]:
+    """Of nginx and of each peer, which costs a tenth."""
+    return [
         load_trial(name, number, number, microseconds=cost)
         for number in range(1, rounds + 1)
         for name, cost in (
@@ -21,16 +23,23 @@ def notes(rounds: int, peers: tuple[str, ...]) -> list[str]:
             *((peer, {"busy": 10.0 + 0.1 * number}) for peer in peers),
         )
     ]
+
+
+def context(peers: tuple[str, ...]) -> Context:
+    """nginx against each of them."""
     pairs = tuple(("nginx/kernel", peer) for peer in peers)
     systems = tuple(map(System.of, ("nginx/kernel", *peers)))
-    context = replace(CONTEXT, systems=systems, pairs=pairs)
-    return verdict_notes(summarise(trials, context))
+    return replace(CONTEXT, systems=systems, pairs=pairs)
+
+
+def notes(rounds: int, peers: tuple[str, ...]) -> list[str]:
+    return verdict_notes(summarise(made(rounds, peers), context(peers)))
 
 
 def test_too_few_rounds_say_how_many_lack_and_how_long_they_take() -> None:
     (note,) = notes(4, PEERS[:1])
-    assert note.startswith("No verdict is possible: 4 rounds, ")
-    assert "Set rounds: " in note and "times as long" in note
+    assert note.startswith("No verdict is possible: 4 rounds can be compared, ")
+    assert "set rounds: " in note and "times as long" in note
     needed = int(note.split(", ")[1].split()[0])
     assert notes(needed, PEERS[:1]) == [], "so many are enough"
 
@@ -38,3 +47,21 @@ def test_too_few_rounds_say_how_many_lack_and_how_long_they_take() -> None:
 def test_the_verdicts_of_several_pairs_say_how_sure_they_are_together() -> None:
     (note,) = notes(8, PEERS)
     assert "of 2 pairs together at least one is in at most 2%" in note
+
+
+def test_rounds_without_a_cost_are_not_those_that_were_set() -> None:
+    """Two rounds were made and one could be compared: it said "now 1", and "6.0 times as long"."""
+    trials = [each for each in made(2, PEERS[:1]) if each.round == 1 or each.server != PEERS[0]]
+    (note,) = verdict_notes(summarise(trials, context(PEERS[:1])))
+    assert note.startswith("No verdict is possible: 1 round of 2 can be compared, ")
+    assert "(now 2), which takes about 2.5 times as long" in note
+
+
+def test_a_factor_is_what_its_own_costs_divide_to_when_a_round_has_no_pair() -> None:
+    """It printed a cost of both rounds beside the ratio of one."""
+    trials = [each for each in made(2, PEERS[:1]) if each.round == 2 or each.server != PEERS[0]]
+    cpu = summarise(trials, context(PEERS[:1])).factors[0]
+    assert (cpu.baseline_cost.rounds, cpu.against_cost.rounds) == ([2], [2])
+    assert cpu.baseline_cost.median and cpu.against_cost.median and cpu.ratio.median
+    divided = cpu.baseline_cost.median / cpu.against_cost.median
+    assert abs(cpu.ratio.median / divided - 1) < 1e-9 and cpu.at.endswith(", 1 of 2 rounds")

@@ -183,20 +183,29 @@ def _open_flows(
 
 
 def _factor(servers: tuple[str, str], question: Question, found: Comparison) -> Factor:
+    """With the costs of the rounds in which both are known, which are those that it divides."""
     name: Literal["cpu", "memory"] = "cpu" if question.figure == "cpu" else "memory"
+    both = question.b.rounds.keys() & question.a.rounds.keys()
+    either = question.b.rounds.keys() | question.a.rounds.keys()
+    alone = f", {len(both)} of {len(either)} rounds" if 0 < len(both) < len(either) else ""
     return Factor(
         name=name,
         baseline=servers[0],
         against=servers[1],
-        at=question.at,
+        at=question.at + alone,
         ratio=found.ratios,
-        baseline_cost=_as_tabled(question.b),
-        against_cost=_as_tabled(question.a),
+        baseline_cost=_costs(question.b, both or either),
+        against_cost=_costs(question.a, both or either),
         comparison=found,
     )
 
 
-def _as_tabled(costs: Series) -> Spread:
-    """Of all rounds; a cost is that of the slices that neighbours left free, where known."""
-    values = {number: cost for number, at in costs.rounds.items() for cost in at.values()}
+def _costs(costs: Series, rounds: Collection[int]) -> Spread:
+    """Of these rounds; a cost is that of the slices that neighbours left free, where known."""
+    values = {
+        number: cost
+        for number, at in costs.rounds.items()
+        for cost in at.values()
+        if number in rounds
+    }
     return spread(list(values.values()), costs.unit, costs.reason, list(values))

@@ -132,8 +132,8 @@ class Factor(SummaryPart):
 
     `comparison`: of `baseline` (B) against `against` (A), with its verdict and what was set aside;
     None in an older summary, which does not store it. `ratio`: its ratio and interval, with the
-    rounds' own ratios. `baseline_cost`, `against_cost`: the costs themselves as other tables show
-    them, in microseconds or bytes.
+    rounds' own ratios. `baseline_cost`, `against_cost`: the costs themselves, in microseconds or
+    bytes, of the rounds in which both are known; `at` says so if those are not all.
 
     A polling peer's CPU cost has the kernel's work on its cores (`peer_kernel_cpu`) with it.
     """

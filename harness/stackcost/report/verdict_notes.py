@@ -3,6 +3,7 @@
 from stackcost.analysis.significance import values_needed
 from stackcost.analysis.summary import Summary
 from stackcost.analysis.thresholds import RATE
+from stackcost.report.peer_parts import peer_sentences
 from stackcost.report.words import count, pair
 
 CANNOT_TELL = "cannot tell"  # verdict of too few rounds
@@ -17,13 +18,21 @@ def verdict_notes(summary: Summary) -> list[str]:
     rounds = min((len(each.ratio.values) for each in found), default=0)
     undecided = any(each.comparison and each.comparison.verdict == CANNOT_TELL for each in found)
     if undecided and 0 < rounds < needed:
-        more = needed - rounds
-        return [
-            f"No verdict is possible: {count(rounds, 'round')}, {needed} can show a difference. "
-            f"Set rounds: {needed} (now {rounds}), which takes about {1 + more / rounds:.1f} times "
-            "as long. Or count instructions, which need no rounds: stackcost run EXPERIMENT "
-            "--counted"
-        ]
+        made = max((row.round for row in summary.trials), default=rounds)
+        compared = f" of {made}" if made > rounds else ""
+        told = (
+            f"No verdict is possible: {count(rounds, 'round')}{compared} can be compared, {needed} "
+            "can show a difference."
+        )
+        if summary.state == "interrupted":
+            return [f"{told} Finish the run first, by stackcost run --resume RUN."]
+        longer = f", which takes about {needed / made:.1f} times as long" if needed > made else ""
+        told += f" In the experiment's file set rounds: {needed} (now {made}){longer}."
+        if not peer_sentences(summary):  # what a peer that polls takes is not counted
+            told += (
+                " Or count instructions, which need no rounds: stackcost run EXPERIMENT --counted"
+            )
+        return [told]
     if len(pairs) > 1 and any(each.comparison and each.comparison.differs for each in found):
         return [
             f"Each pair's verdicts are wrong in at most {RATE:.0%} of cases; of {len(pairs)} pairs "
