@@ -15,16 +15,16 @@ class Classes {
  public:
   explicit Classes(Context& context) : context_(context), numbered_(context.classes) {}
 
-  uint32_t take(TemplateClass& shared) {
-    shared.transmit = context_.transmit[index_of(shared.side)];
-    shared.paths = &context_.paths[index_of(shared.side)];
+  uint32_t take(TemplateClass& template_side) {
+    template_side.transmit = context_.transmit[index_of(template_side.side)];
+    template_side.l2_headers = &context_.l2_headers[index_of(template_side.side)];
     if (free_.empty()) {
-      numbered_.push_back(&shared);
+      numbered_.push_back(&template_side);
       return static_cast<uint32_t>(numbered_.size() - 1);
     }
     const uint32_t number = free_.back();
     free_.pop_back();
-    numbered_[number] = &shared;
+    numbered_[number] = &template_side;
     return number;
   }
   void give_back(uint32_t number) {

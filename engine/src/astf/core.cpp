@@ -18,7 +18,7 @@ constexpr size_t kWaitsPerPass = 1024;
 /// looked through at once, would keep the core from its ports for a second.
 constexpr size_t kAbortsPerPass = 256;
 
-Path path_of(const PortAddress& port) {
+L2Header l2_header_of(const PortAddress& port) {
   return {port.destination.value_or(MacAddress{}), port.mac, port.tags};
 }
 
@@ -26,20 +26,20 @@ Path path_of(const PortAddress& port) {
 
 /// Of TLS on one core.
 struct TlsMemory {
-  uint64_t sessions = 0;
-  uint64_t session_bytes = 0;
+  uint64_t connections = 0;
+  uint64_t connection_bytes = 0;
   uint64_t library_bytes = 0;   ///< 0 where no run has TLS, or it is not known
   uint64_t received_bytes = 0;  ///< out of order, or before a step of a handshake
   uint64_t buffers = 0;         ///< with what is not acknowledged
   uint64_t buffer_bytes = 0;
 
-  void add(const tls::Shared& shared) {
-    sessions += shared.sessions.in_use();
-    session_bytes += shared.sessions.touched_bytes();
+  void add(const tls::TlsCore& core) {
+    connections += core.connections.in_use();
+    connection_bytes += core.connections.touched_bytes();
     library_bytes = tls::library_bytes().value_or(0);
-    received_bytes += shared.held_bytes;
-    buffers += shared.sealed.in_use();
-    buffer_bytes += shared.sealed.held_bytes();
+    received_bytes += core.held_bytes;
+    buffers += core.sealed.in_use();
+    buffer_bytes += core.sealed.held_bytes();
   }
 };
 
@@ -48,7 +48,7 @@ struct DataCore::World {
   World(const CoreConfig& config, std::array<TransmitQueue*, kSides> transmit)
       : config(config),
         context(config.max_flows, config.seed, config.epoch, transmit,
-                {path_of(config.ports[0]), path_of(config.ports[1])}) {
+                {l2_header_of(config.ports[0]), l2_header_of(config.ports[1])}) {
     context.random = Random(config.choices());
   }
 
@@ -139,7 +139,7 @@ void DataCore::attach(std::unique_ptr<ProfileRun>& run, Nanoseconds now) {
     run->class_numbers[index_of(Side::client)].push_back(
         world.classes.take(run->flow_class(Side::client, t)));
   world.unmatched.tunables = run->profile().server_defaults;
-  run->enter_paths(world.context.paths[index_of(Side::client)]);
+  run->enter_l2_headers(world.context.l2_headers[index_of(Side::client)]);
   run->begin(now);
   world.runs.push_back(std::move(run));
 }
@@ -196,11 +196,11 @@ RunStatus DataCore::status(const ProfileRun& run) const {
   return run.status(world_->context.now);
 }
 
-std::vector<tcp::Info> DataCore::watched_flows(ProfileRun& run, Nanoseconds now) {
+std::vector<tcp::Info> DataCore::sampled_flows(ProfileRun& run, Nanoseconds now) {
   std::vector<tcp::Info> flows;
   world_->context.set_time(now);
   for (const Side side : {Side::client, Side::server})
-    if (const auto info = run.watch.look(world_->context, side)) flows.push_back(*info);
+    if (const auto info = run.sampler.sample(world_->context, side)) flows.push_back(*info);
   return flows;
 }
 
@@ -235,7 +235,7 @@ std::vector<PoolStatus> DataCore::memory() const {
       }
   TlsMemory tls;
   for (const auto& run : world_->runs)
-    if (run->tls_shared() != nullptr) tls.add(*run->tls_shared());
+    if (run->tls_core() != nullptr) tls.add(*run->tls_core());
   return {
       {"flow", sizeof(Flow), context.flows.in_use(), context.flows.touched_bytes()},
       {"connection in TIME_WAIT", sizeof(TimeWait), context.waits.in_use(),
@@ -250,7 +250,7 @@ std::vector<PoolStatus> DataCore::memory() const {
        world_->listeners.undecided().touched_bytes()},
       {"client port", 0, ports_in_use, ports},
       {"timer slot", sizeof(uint32_t), context.wheel.occupied(), context.wheel.memory()},
-      {"TLS session", sizeof(tls::Session), tls.sessions, tls.session_bytes},
+      {"TLS session", sizeof(tls::TlsConnection), tls.connections, tls.connection_bytes},
       {"TLS library", 1, tls.library_bytes, tls.library_bytes},
       {"TLS bytes received", 1, tls.received_bytes, tls.received_bytes},
       {"TLS buffer to send", 0, tls.buffers, tls.buffer_bytes},

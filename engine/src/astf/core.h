@@ -18,8 +18,8 @@
 #include "base/side.h"
 #include "base/time.h"
 #include "net/frame.h"
+#include "net/l2_header.h"
 #include "net/latency_stream.h"
-#include "net/path.h"
 #include "net/responder.h"
 #include "net/steering.h"
 #include "stats/counters.h"
@@ -101,8 +101,8 @@ class DataCore {
   std::unique_ptr<ProfileRun> detach(ProfileRun& closed);
   /// As of the last `advance`.
   RunStatus status(const ProfileRun& run) const;
-  /// Connections of a run that are watched, at most one of each side.
-  std::vector<tcp::Info> watched_flows(ProfileRun& run, Nanoseconds now);
+  /// Connections of a run that are sampled, at most one of each side.
+  std::vector<tcp::Info> sampled_flows(ProfileRun& run, Nanoseconds now);
 
   /// Keeps received frames from flows, from now on.
   void set_service(const ServiceMode& mode);

@@ -85,20 +85,20 @@ inline void FlowDriver::process_segment(Context& context, Side side, const RxPac
     of_flow = &context.class_of(*found);
   }
   Flow& flow = *found;
-  auto& shared = static_cast<TemplateClass&>(*of_flow);  // see Classes
+  auto& template_side = static_cast<TemplateClass&>(*of_flow);  // see Classes
   if ((events & tcp::kGone) != 0) {
     parts_.flows.release(flow, p.hash);
     return;
   }
   bool wakes = program::wakes(flow, events);
-  if ((events & tcp::kDelivered) != 0) latency::record_payload(context, shared, flow);
+  if ((events & tcp::kDelivered) != 0) latency::record_payload(context, template_side, flow);
   if ((events & tcp::kEstablished) != 0 && flow.wait != Wait::template_choice) {
-    shared.run->count_established(context, flow);
+    template_side.run->count_established(context, flow);
     if (flow.has(kServerSide)) {
       program::begin(flow, flow.rx_available);
       wakes = true;
     } else {
-      latency::record(context, shared, flow, LatencyKind::connect);
+      latency::record(context, template_side, flow, LatencyKind::connect);
     }
   }
   if (wakes) {
@@ -106,13 +106,13 @@ inline void FlowDriver::process_segment(Context& context, Side side, const RxPac
       refuse_undecided(flow);
       return;
     }
-    if (program::proceed(context, shared, flow) == program::Outcome::release) {
+    if (program::proceed(context, template_side, flow) == program::Outcome::release) {
       parts_.flows.release(flow, p.hash);
       return;
     }
   }
   if ((events & tcp::kDelivered) == 0 || !goes_on(flow, p, end))
-    tcp::transmit(context, shared, flow);
+    tcp::transmit(context, template_side, flow);
   if (tcp::begins_time_wait(flow)) parts_.flows.begin_time_wait(flow, p.hash);
 }
 
@@ -126,8 +126,8 @@ inline bool FlowDriver::goes_on(const Flow& flow, const RxPacket& p, const RxPac
          next->sequence() == flow.rcv_nxt;
 }
 
-// A function by itself, as are all that are not the fast path's: in one piece with that they would
-// take registers from it.
+// Never inlined, as are all that are not the fast path's: as part of that they would take registers
+// from it.
 [[gnu::noinline]] FlowDriver::SlowPath FlowDriver::process_slow_path(Side side, const RxPacket& p,
                                                                      Flow* flow) {
   // What was found may have ended since its packet was parsed.
@@ -145,15 +145,15 @@ inline bool FlowDriver::goes_on(const Flow& flow, const RxPacket& p, const RxPac
   tcp::Events events = tcp::kNothing;
   if (p.payload_length != 0 && flow->wait == Wait::template_choice && !decide(*flow, p, events))
     return {};
-  TemplateClass& shared = parts_.classes.of(*flow);
-  if (shared.tls != nullptr) {
-    PlaintextCheck check(parts_.context, shared.payload_check);
-    return {flow, shared.tls->receive(parts_.context, *flow, p, check.reader())};
+  TemplateClass& template_side = parts_.classes.of(*flow);
+  if (template_side.tls != nullptr) {
+    PlaintextCheck check(parts_.context, template_side.payload_check);
+    return {flow, template_side.tls->receive(parts_.context, *flow, p, check.reader())};
   }
   const uint32_t expected = flow->rcv_nxt;
-  events |= tcp::receive_slow_path(parts_.context, shared, *flow, p);
-  if ((events & tcp::kTaken) != 0 && shared.payload_check != nullptr) [[unlikely]]
-    check_payload(parts_.context, *shared.payload_check, *flow, p, expected);
+  events |= tcp::receive_slow_path(parts_.context, template_side, *flow, p);
+  if ((events & tcp::kTaken) != 0 && template_side.payload_check != nullptr) [[unlikely]]
+    check_payload(parts_.context, *template_side.payload_check, *flow, p, expected);
   return {flow, events};
 }
 
@@ -216,9 +216,9 @@ void FlowDriver::expire(Flow& flow, TimerKind kind) {
 // Of several runs, each in turn.
 bool FlowDriver::begin_handshake_step() {
   for (size_t tried = 0; tried < parts_.runs.size(); ++tried) {
-    tls::Shared* const shared = parts_.runs[next_run_++ % parts_.runs.size()]->tls_shared();
-    if (shared == nullptr) continue;
-    while (const std::optional<tls::Shared::Due> due = shared->take_due()) {
+    tls::TlsCore* const tls_core = parts_.runs[next_run_++ % parts_.runs.size()]->tls_core();
+    if (tls_core == nullptr) continue;
+    while (const std::optional<tls::TlsCore::Due> due = tls_core->take_due()) {
       Flow& flow = parts_.context.flows[due->flow];
       if (parts_.flows.abort_instead(flow)) continue;
       due->endpoint->begin_step(parts_.context, flow);
@@ -232,13 +232,13 @@ bool FlowDriver::begin_handshake_step() {
 void FlowDriver::end_handshake_step() {
   Context& context = parts_.context;
   Flow& flow = *steps_;
-  TemplateClass& shared = parts_.classes.of(flow);
-  PlaintextCheck check(context, shared.payload_check);
-  const tcp::Events events = shared.tls->end_step(context, flow, check.reader());
-  if ((events & tcp::kDelivered) != 0) latency::record_payload(context, shared, flow);
+  TemplateClass& template_side = parts_.classes.of(flow);
+  PlaintextCheck check(context, template_side.payload_check);
+  const tcp::Events events = template_side.tls->end_step(context, flow, check.reader());
+  if ((events & tcp::kDelivered) != 0) latency::record_payload(context, template_side, flow);
   if ((events & tcp::kEstablished) != 0) {
-    shared.run->count_established(context, flow);
-    latency::record(context, shared, flow, LatencyKind::tls_handshake);
+    template_side.run->count_established(context, flow);
+    latency::record(context, template_side, flow, LatencyKind::tls_handshake);
   }
   const bool begins = (events & tcp::kEstablished) != 0 && flow.has(kServerSide);
   const program::Outcome outcome = begins ? program::start(context, flow, flow.rx_available)
@@ -277,24 +277,25 @@ void FlowDriver::process_unmatched(Side side, const RxPacket& p) {
     if (blackhole == 0) unmatched.reset(side, p);
     return;
   }
-  TemplateClass& shared = parts_.classes[number];
-  if (Flow* const flow = accept(p, number, shared))
-    tcp::accept(parts_.context, shared, *flow, p, p.hash);
+  TemplateClass& template_side = parts_.classes[number];
+  if (Flow* const flow = accept(p, number, template_side))
+    tcp::accept(parts_.context, template_side, *flow, p, p.hash);
 }
 
 [[gnu::always_inline]] inline Flow* FlowDriver::accept(const RxPacket& p, uint32_t flow_class,
-                                                       TemplateClass& shared) {
+                                                       TemplateClass& template_side) {
   Context& context = parts_.context;
-  PathTable& paths = context.paths[index_of(Side::server)];
-  uint16_t path = PathTable::kPort;
-  if (!shared.tunables->dont_use_inbound_mac) [[likely]]
-    path = paths.last_answers(p.frame->head) ? paths.last() : paths.intern(reply_path(*p.frame));
-  Flow* const flow = parts_.flows.make(p.key(), p.hash, flow_class, shared, path, Side::server,
-                                       shared.program->uses_variables);
+  L2HeaderTable& l2_headers = context.l2_headers[index_of(Side::server)];
+  uint16_t l2_header = L2HeaderTable::kPort;
+  if (!template_side.tunables->dont_use_inbound_mac) [[likely]]
+    l2_header = l2_headers.last_answers(p.frame->head) ? l2_headers.last()
+                                                       : l2_headers.intern(reply_header(*p.frame));
+  Flow* const flow = parts_.flows.make(p.key(), p.hash, flow_class, template_side, l2_header,
+                                       Side::server, template_side.program->uses_variables);
   if (flow == nullptr) [[unlikely]] {
     ++parts_.counts.of(Side::server)[Counter::err_s_nf_throttled];
     parts_.listeners.give_back(flow_class);
-  } else if (shared.undecided != nullptr) [[unlikely]] {
+  } else if (template_side.undecided != nullptr) [[unlikely]] {
     flow->wait = Wait::template_choice;
     ++parts_.counts.of(Side::server)[Counter::defer_template];
   }

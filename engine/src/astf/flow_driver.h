@@ -66,8 +66,9 @@ class FlowDriver {
   bool decide(Flow& flow, const RxPacket& p, tcp::Events& events);
   /// A segment of no flow: it opens one, or its sender is reset.
   void process_unmatched(Side side, const RxPacket& p);
-  /// Opens a server's flow of class `flow_class`, which is `shared`. nullptr: there are too many.
-  Flow* accept(const RxPacket& p, uint32_t flow_class, TemplateClass& shared);
+  /// Opens a server's flow of class `flow_class`, which is `template_side`. nullptr: there are too
+  /// many.
+  Flow* accept(const RxPacket& p, uint32_t flow_class, TemplateClass& template_side);
   /// Ends an accepted connection whose template nobody knows.
   void refuse_undecided(Flow& flow);
   static bool goes_on(const Flow& flow, const RxPacket& p, const RxPacket* end);

@@ -28,11 +28,11 @@ void Listeners::add(ProfileRun& run) {
   try {
     for (size_t t = 0; t < templates.size(); ++t) {
       const Template& source = templates[t];
-      TemplateClass& shared = run.flow_class(Side::server, t);
-      const bool tcp = shared.program->stream;
-      numbers.push_back(classes_.take(shared));
+      TemplateClass& template_side = run.flow_class(Side::server, t);
+      const bool tcp = template_side.program->stream;
+      numbers.push_back(classes_.take(template_side));
       if (tcp)
-        check_alike(shared, source.server_port,
+        check_alike(template_side, source.server_port,
                     servers_.find_undecided(tcp, source.server_port, source.server_first));
       if (!source.layer7_map) {
         servers_.add(tcp, source.server_port, source.server_first, source.server_last,
@@ -40,7 +40,7 @@ void Listeners::add(ProfileRun& run) {
         continue;
       }
       if (tcp)
-        check_alike(shared, source.server_port,
+        check_alike(template_side, source.server_port,
                     servers_.find(tcp, source.server_port, source.server_first));
       servers_.add(tcp, source.server_port, source.server_first, source.server_last,
                    *source.layer7_map, numbers.back());

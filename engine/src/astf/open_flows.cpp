@@ -7,35 +7,35 @@
 
 namespace engine {
 
-void OpenFlows::give_back_extension(const TemplateClass& shared, Flow& flow) {
-  if (shared.tls != nullptr) shared.tls->release(context_, flow);
+void OpenFlows::give_back_extension(const TemplateClass& template_side, Flow& flow) {
+  if (template_side.tls != nullptr) template_side.tls->release(context_, flow);
   context_.extensions.give_back(flow.extension);
 }
 
 void OpenFlows::release(Flow& flow, uint32_t hash) {
   if (classes_.of(flow).undecided != nullptr) [[unlikely]]
     listeners_.give_up(flow);
-  TemplateClass& shared = classes_.of(flow);
-  ProfileRun& run = *shared.run;
-  CounterBlock& counters = *shared.counters;
+  TemplateClass& template_side = classes_.of(flow);
+  ProfileRun& run = *template_side.run;
+  CounterBlock& counters = *template_side.counters;
   ++counters[flow.state == FlowState::datagram ? Counter::udps_closed : Counter::tcps_closed];
   if (!flow.has(kEverEstablished)) [[unlikely]]
     ++counters[Counter::closed_half_open];
   context_.wheel.remove(flow);
-  FlowTable& table = context_.tables[index_of(shared.side)];
+  FlowTable& table = context_.tables[index_of(template_side.side)];
   const uint32_t number = context_.flows.number_of(flow);
   table.erase(number, flow, hash);
-  if (flow.extension != Flow::kNone) give_back_extension(shared, flow);
+  if (flow.extension != Flow::kNone) give_back_extension(template_side, flow);
   if (flow.has(kPortOwned)) {
     run.clients(client_range_of(flow)).give_back(flow.local.low32(), flow.local_port);
-    if (!executed(flow)) run.count_close(shared.template_index);
+    if (!executed(flow)) run.count_close(template_side.template_index);
   }
   if (flow.variables != Flow::kNone) {
     unlink(flow);
     context_.variables.give_back(flow.variables);
   }
-  --run.open_flows[index_of(shared.side)];
-  run.watch.ended(number, shared.side);
+  --run.open_flows[index_of(template_side.side)];
+  run.sampler.ended(number, template_side.side);
   flow.state = FlowState::free;
   flow.flags = 0;
   context_.flows.give_back(number);
@@ -48,13 +48,13 @@ void OpenFlows::begin_time_wait(Flow& flow, uint32_t hash) {
     tcp::wait_as_flow(context_, flow);
     return;
   }
-  TemplateClass& shared = classes_.of(flow);
-  FlowTable& table = context_.tables[index_of(shared.side)];
+  TemplateClass& template_side = classes_.of(flow);
+  FlowTable& table = context_.tables[index_of(template_side.side)];
   const uint32_t number = context_.flows.number_of(flow);
   const uint32_t entry = FlowTable::entry_of_wait(record);
   table.replace(number, entry, hash);
-  shared.run->watch.moved(context_, number, entry, shared.side);
-  if (flow.extension != Flow::kNone) give_back_extension(shared, flow);
+  template_side.run->sampler.moved(context_, number, entry, template_side.side);
+  if (flow.extension != Flow::kNone) give_back_extension(template_side, flow);
   if (flow.variables != Flow::kNone) context_.variables.give_back(flow.variables);
   flow.state = FlowState::free;
   flow.flags = 0;
@@ -65,11 +65,11 @@ Flow& OpenFlows::restore(uint32_t record) {
   const uint32_t number = context_.flows.take();  // the record was one of the flows there may be
   Flow& flow = context_.flows[number];
   tcp::restore(context_, record, flow);
-  TemplateClass& shared = classes_.of(flow);
-  FlowTable& table = context_.tables[index_of(shared.side)];
+  TemplateClass& template_side = classes_.of(flow);
+  FlowTable& table = context_.tables[index_of(template_side.side)];
   const uint32_t entry = FlowTable::entry_of_wait(record);
   table.replace(entry, number, table.hash(context_.waits[record], false));
-  shared.run->watch.moved(context_, entry, number, shared.side);
+  template_side.run->sampler.moved(context_, entry, number, template_side.side);
   context_.waits.remove(context_.waits[record]);
   return flow;
 }
@@ -77,17 +77,17 @@ Flow& OpenFlows::restore(uint32_t record) {
 [[gnu::always_inline]] inline void OpenFlows::release_wait(const TimeWaits::Numbered& ended,
                                                            uint32_t hash) {
   TimeWait& wait = *ended.record;
-  TemplateClass& shared = classes_[wait.flow_class];
-  ProfileRun& run = *shared.run;
-  ++(*shared.counters)[Counter::tcps_closed];
+  TemplateClass& template_side = classes_[wait.flow_class];
+  ProfileRun& run = *template_side.run;
+  ++(*template_side.counters)[Counter::tcps_closed];
   const uint32_t entry = FlowTable::entry_of_wait(ended.number);
-  context_.tables[index_of(shared.side)].erase(entry, wait, hash);
-  if (shared.side == Side::client) {
-    run.clients(shared.client_range).give_back(wait.local.low32(), wait.local_port);
-    run.count_close(shared.template_index);
+  context_.tables[index_of(template_side.side)].erase(entry, wait, hash);
+  if (template_side.side == Side::client) {
+    run.clients(template_side.client_range).give_back(wait.local.low32(), wait.local_port);
+    run.count_close(template_side.template_index);
   }
-  --run.open_flows[index_of(shared.side)];
-  run.watch.ended(entry, shared.side);
+  --run.open_flows[index_of(template_side.side)];
+  run.sampler.ended(entry, template_side.side);
   context_.waits.remove(wait);
 }
 
@@ -145,8 +145,8 @@ bool OpenFlows::abort_next(ProfileRun& run) {
   const uint32_t record = run.next_wait_to_abort++;
   TimeWait& wait = context_.waits[record];
   if (wait.flow_class == TimeWait::kUnused || classes_[wait.flow_class].run != &run) return false;
-  const TemplateClass& shared = classes_[wait.flow_class];
-  release_wait({&wait, record}, context_.tables[index_of(shared.side)].hash(wait, false));
+  const TemplateClass& template_side = classes_[wait.flow_class];
+  release_wait({&wait, record}, context_.tables[index_of(template_side.side)].hash(wait, false));
   return true;
 }
 

@@ -20,11 +20,11 @@ class OpenFlows {
   OpenFlows(Context& context, Classes& classes, Listeners& listeners)
       : context_(context), classes_(classes), listeners_(listeners) {}
 
-  /// Identity and class (`flow_class`, which is `shared`) of a new flow, entered into the table
-  /// under `hash`, of its key. nullptr: there are as many flows as there may be. In one piece with
-  /// its callers.
-  Flow* make(const FlowKey& key, uint32_t hash, uint32_t flow_class, TemplateClass& shared,
-             uint16_t path, Side side, bool with_variables);
+  /// Identity and class (`flow_class`, which is `template_side`) of a new flow, entered into the
+  /// table under `hash`, of its key. nullptr: there are as many flows as there may be. Always
+  /// inlined.
+  Flow* make(const FlowKey& key, uint32_t hash, uint32_t flow_class, TemplateClass& template_side,
+             uint16_t l2_header, Side side, bool with_variables);
   /// Gives back all that a flow holds; counts it closed. `hash`: of its identity.
   void release(Flow& flow, uint32_t hash);
   void release(Flow& flow) { release(flow, hash_of(flow)); }
@@ -61,7 +61,7 @@ class OpenFlows {
     return context_.tables[0].hash(flow, flow.state == FlowState::datagram);
   }
   void abort(Flow& flow);
-  void give_back_extension(const TemplateClass& shared, Flow& flow);
+  void give_back_extension(const TemplateClass& template_side, Flow& flow);
   /// Ends a connection in TIME_WAIT. `hash`: of its identity.
   void release_wait(const TimeWaits::Numbered& ended, uint32_t hash);
   /// Looks at one flow or record ahead in the pools, of which `run` has some yet. True: it was the
@@ -82,8 +82,10 @@ class OpenFlows {
 };
 
 [[gnu::always_inline]] inline Flow* OpenFlows::make(const FlowKey& key, uint32_t hash,
-                                                    uint32_t flow_class, TemplateClass& shared,
-                                                    uint16_t path, Side side, bool with_variables) {
+                                                    uint32_t flow_class,
+                                                    TemplateClass& template_side,
+                                                    uint16_t l2_header, Side side,
+                                                    bool with_variables) {
   if (context_.open_flows() == context_.most_flows) return nullptr;
   const uint32_t number = context_.flows.take();
   Flow& flow = context_.flows[number];
@@ -97,7 +99,7 @@ class OpenFlows {
   flow.flags = side == Side::server ? uint32_t{kServerSide} : 0;
   if (!key.local.is_v4()) [[unlikely]]
     flow.set(kIpv6);
-  flow.path = path;
+  flow.l2_header = l2_header;
   flow.timer_slot = TimerWheel::kNowhere;
   flow.armed = 0;
   flow.extension = Flow::kNone;
@@ -105,7 +107,7 @@ class OpenFlows {
   flow.rx_available = 0;
   if (with_variables) [[unlikely]]
     context_.add_variables(flow);
-  ++shared.run->open_flows[index_of(side)];
+  ++template_side.run->open_flows[index_of(side)];
   context_.tables[index_of(side)].insert(number, hash);
   return &flow;
 }

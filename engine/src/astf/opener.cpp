@@ -44,8 +44,8 @@ inline bool Opener::prepare(ProfileRun& run, Start& start, const Flow* parent) {
     ++counts_.dropped(Side::client)[Drop::no_client_enabled];
     return false;
   }
-  const FlowClass& shared = run.flow_class(Side::client, start.template_index);
-  const Tunables& tunables = *shared.tunables;
+  const FlowClass& template_side = run.flow_class(Side::client, start.template_index);
+  const Tunables& tunables = *template_side.tunables;
   const uint32_t server = run.servers(source.server_range).take();
   const IpAddress remote = address_of(tunables.destination_msb, server, tunables.ipv6);
   uint16_t rest = 0;
@@ -62,7 +62,7 @@ inline bool Opener::prepare(ProfileRun& run, Start& start, const Flow* parent) {
   key.local = address_of(tunables.source_msb, client, tunables.ipv6);
   key.remote_port = source.destination_port;
   key.local_port = port;
-  key.datagram = !shared.program->stream;
+  key.datagram = !template_side.program->stream;
   const FlowTable& table = context_.tables[index_of(Side::client)];
   start.hash = tunables.ipv6
                    ? table.hash(key)
@@ -142,16 +142,17 @@ size_t Opener::open_held(ProfileRun& run, Nanoseconds now) {
 [[gnu::always_inline]] inline bool Opener::open_flow(ProfileRun& run, const Start& start,
                                                      Flow* parent) {
   CounterBlock& counters = counts_.of(Side::client);
-  TemplateClass& shared = run.flow_class(Side::client, start.template_index);
+  TemplateClass& template_side = run.flow_class(Side::client, start.template_index);
   const FlowKey& key = start.key;
   const uint32_t client = key.local.low32();
   Flow* flow = nullptr;
   if (context_.tables[index_of(Side::client)].find(key, start.hash) != FlowTable::kNone) {
     ++counters[Counter::err_dct];
   } else {
-    flow = flows_.make(
-        key, start.hash, run.class_numbers[index_of(Side::client)][start.template_index], shared,
-        run.path_of(client), Side::client, parent != nullptr || shared.program->uses_variables);
+    flow = flows_.make(key, start.hash,
+                       run.class_numbers[index_of(Side::client)][start.template_index],
+                       template_side, run.l2_header_of(client), Side::client,
+                       parent != nullptr || template_side.program->uses_variables);
     if (flow == nullptr) ++counters[Counter::err_c_nf_throttled];
   }
   if (flow == nullptr) {
@@ -178,9 +179,9 @@ size_t Opener::open_held(ProfileRun& run, Nanoseconds now) {
 }
 
 void Opener::execute(Flow& parent) {
-  const TemplateClass& shared = classes_.of(parent);
-  ProfileRun& run = *shared.run;
-  CounterBlock& counters = *shared.counters;
+  const TemplateClass& template_side = classes_.of(parent);
+  ProfileRun& run = *template_side.run;
+  CounterBlock& counters = *template_side.counters;
   VariableBlock& block = context_.variables[parent.variables];
   const uint32_t group = block.next_group;
   ++counters[Counter::flows_total];

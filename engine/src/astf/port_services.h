@@ -13,12 +13,12 @@ namespace engine {
 
 struct PortServices {
   PortServices(const CoreConfig& config, Context& context, TableCounts& counts)
-      : responders{PortResponder(config.ports[0], config.gateways[0], context.paths[0],
+      : responders{PortResponder(config.ports[0], config.gateways[0], context.l2_headers[0],
                                  *context.transmit[0]),
-                   PortResponder(config.ports[1], config.gateways[1], context.paths[1],
+                   PortResponder(config.ports[1], config.gateways[1], context.l2_headers[1],
                                  *context.transmit[1])},
-        latency_streams{LatencyStream(Side::client, context.paths[0], *context.transmit[0]),
-                        LatencyStream(Side::server, context.paths[1], *context.transmit[1])},
+        latency_streams{LatencyStream(Side::client, context.l2_headers[0], *context.transmit[0]),
+                        LatencyStream(Side::server, context.l2_headers[1], *context.transmit[1])},
         counts_(counts) {}
 
   void receive(Side side, const RxSegment& segment, Nanoseconds now) {

@@ -133,9 +133,9 @@ void ProfileRun::check_payload() {
                         {}});
     }
     for (size_t t = 0; t < checks.size(); ++t) {
-      TemplateClass& shared = flow_class(side, t);
-      shared.payload_check = &checks[t];
-      shared.only_slow_path = true;
+      TemplateClass& template_side = flow_class(side, t);
+      template_side.payload_check = &checks[t];
+      template_side.only_slow_path = true;
     }
   }
 }
@@ -149,7 +149,7 @@ std::vector<PayloadBlock> ProfileRun::payload() const {
 }
 
 void ProfileRun::add_tls(uint32_t most_flows) {
-  tls_shared_ = std::make_unique<tls::Shared>(most_flows);
+  tls_core_ = std::make_unique<tls::TlsCore>(most_flows);
   for (const Side side : {Side::client, Side::server}) {
     std::vector<std::unique_ptr<tls::Endpoint>>& endpoints = tls_[index_of(side)];
     endpoints.resize(profile_->templates.size());
@@ -162,19 +162,19 @@ void ProfileRun::add_tls(uint32_t most_flows) {
                                            ? "its first payload decides on the server's template"
                                            : "it is UDP"));
       try {
-        endpoints[t] = std::make_unique<tls::Endpoint>(side, *options_.tls[t], profile_->buffers,
-                                                       *tls_shared_);
+        endpoints[t] =
+            std::make_unique<tls::Endpoint>(side, *options_.tls[t], profile_->buffers, *tls_core_);
       } catch (const tls::OptionsError& error) {
         throw ProfileError(error.what());
       }
       made.tls = endpoints[t].get();
       made.coder = made.tls;
       made.only_slow_path = true;
-      made.buffers = &tls_shared_->sealed.all();
+      made.buffers = &tls_core_->sealed.all();
       Tunables& tunables = tunables_[index_of(side)][t];
       tunables.nagle = false;  // as all that speak TLS: Finished is not waited for
       tunables.transmit_buffer =
-          std::min(tunables.transmit_buffer, tls::Shared::kMostUnacknowledged);
+          std::min(tunables.transmit_buffer, tls::TlsCore::kMostUnacknowledged);
     }
   }
 }
@@ -191,19 +191,19 @@ std::vector<TlsBlock> ProfileRun::tls() const {
 }
 
 std::string ProfileRun::take_tls_keys() {
-  return tls_shared_ == nullptr ? std::string() : std::exchange(tls_shared_->keys, {});
+  return tls_core_ == nullptr ? std::string() : std::exchange(tls_core_->keys, {});
 }
 
 double ProfileRun::rate(double multiplier) const {
   return options_.opens_flows ? multiplier * cps_ / threads_ : 0;
 }
 
-void ProfileRun::enter_paths(PathTable& paths) {
+void ProfileRun::enter_l2_headers(L2HeaderTable& l2_headers) {
   if (!options_.topology) return;
-  const Path port = paths[PathTable::kPort];
+  const L2Header port = l2_headers[L2HeaderTable::kPort];
   for (const ClientGroup& group : options_.topology->groups())
-    paths_.push_back(paths.intern({group.destination, group.source.value_or(port.source),
-                                   group.source.has_value() ? group.tags : port.tags}));
+    l2_headers_.push_back(l2_headers.intern({group.destination, group.source.value_or(port.source),
+                                             group.source.has_value() ? group.tags : port.tags}));
 }
 
 void ProfileRun::begin(Nanoseconds now) {

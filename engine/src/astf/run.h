@@ -9,7 +9,7 @@
 
 #include "astf/address_pool.h"
 #include "astf/core.h"
-#include "astf/flow_watch.h"
+#include "astf/flow_sampler.h"
 #include "astf/profile.h"
 #include "astf/schedule.h"
 #include "astf/template_class.h"
@@ -51,10 +51,11 @@ class ProfileRun {
   const Profile& profile() const { return *profile_; }
 
   /// Enters the headers of the clients' gateways into the core's table, before any flow is opened.
-  void enter_paths(PathTable& paths);
+  void enter_l2_headers(L2HeaderTable& l2_headers);
   /// Of flows that `client` opens.
-  uint16_t path_of(uint32_t client) const {
-    return paths_.empty() ? PathTable::kPort : paths_[*options_.topology->find(port_, client)];
+  uint16_t l2_header_of(uint32_t client) const {
+    return l2_headers_.empty() ? L2HeaderTable::kPort
+                               : l2_headers_[*options_.topology->find(port_, client)];
   }
   /// Starts the schedule and a new order of templates; TRex opens its first flow about 0.11 s after
   /// the start.
@@ -76,8 +77,8 @@ class ProfileRun {
   /// Takes what was kept of the secrets of connections, as lines; empty unless the options ask.
   std::string take_tls_keys();
   /// nullptr: no template has TLS.
-  tls::Shared* tls_shared() { return tls_shared_.get(); }
-  const tls::Shared* tls_shared() const { return tls_shared_.get(); }
+  tls::TlsCore* tls_core() { return tls_core_.get(); }
+  const tls::TlsCore* tls_core() const { return tls_core_.get(); }
   ClientPool& clients(uint32_t range) { return *clients_[range]; }
   ServerPool& servers(uint32_t range) { return *servers_[range]; }
 
@@ -103,7 +104,7 @@ class ProfileRun {
   /// A connection is established.
   void count_established(const Context& context, const Flow& flow) {
     ++established;
-    if (options_.samples_flows) watch.established(context, flow);
+    if (options_.samples_flows) sampler.established(context, flow);
   }
   Schedule& schedule() { return schedule_; }
   TemplateDraw& draw() { return draw_; }
@@ -116,7 +117,7 @@ class ProfileRun {
   uint32_t next_to_abort = 0;  ///< closing: flows of the pool before this number are not this run's
   uint32_t next_wait_to_abort = 0;  ///< closing: nor are records of TIME_WAIT before this number
   HeldFlows held;
-  FlowWatch watch;
+  FlowSampler sampler;
   uint64_t opened = 0;
   uint64_t late = 0;
   uint64_t unsent = 0;
@@ -136,15 +137,15 @@ class ProfileRun {
   RunOptions options_;
   uint32_t thread_;
   uint32_t threads_;
-  uint32_t port_;                ///< number of the client port
-  std::vector<uint16_t> paths_;  ///< by group of the topology; empty without one
+  uint32_t port_;                     ///< number of the client port
+  std::vector<uint16_t> l2_headers_;  ///< by group of the topology; empty without one
   std::array<std::vector<Tunables>, kSides> tunables_;  ///< by template
   std::array<std::vector<TemplateClass>, kSides> classes_;
   std::array<std::vector<CounterBlock>, kSides> counters_;
   std::vector<LatencyBlock> latencies_;
   /// By side that receives, and template; empty: nothing is checked.
   std::array<std::vector<PayloadCheck>, kSides> payload_checks_;
-  std::unique_ptr<tls::Shared> tls_shared_;  ///< nullptr: no template has TLS
+  std::unique_ptr<tls::TlsCore> tls_core_;  ///< nullptr: no template has TLS
   /// By side and template; nullptr: it has none.
   std::array<std::vector<std::unique_ptr<tls::Endpoint>>, kSides> tls_;
   std::vector<std::unique_ptr<ClientPool>> clients_;  ///< by range; empty for ranges of servers

@@ -30,7 +30,7 @@ struct RunOptions {
   /// By template; nullptr, or none at all: without TLS.
   std::vector<std::shared_ptr<const tls::Options>> tls{};
   bool opens_flows = true;     ///< false: server side only (client_mask excludes the pair)
-  bool samples_flows = false;  ///< `watched_flows` is going to be asked for
+  bool samples_flows = false;  ///< `sampled_flows` is going to be asked for
   /// The longest IP packet that each port of the pair sends, bytes; 0: any. Flows offer and send no
   /// longer segments, whatever their template has.
   std::array<uint32_t, kSides> mtus{};

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "net/path.h"
+#include "net/l2_header.h"
 
 namespace engine {
 

@@ -15,7 +15,7 @@ class Unmatched {
   /// Resets the sender, unless it is to be ignored.
   void reset(Side side, const RxSegment& segment) {
     CounterBlock& counters = counts_.of(side);
-    const Path back = reply_path(*segment.frame);
+    const L2Header back = reply_header(*segment.frame);
     if (ignored.has(back.destination)) {
       ++counters[Counter::ignored_macs];
     } else if (ignored.has(segment.source().low32())) {

@@ -30,12 +30,12 @@ void FrameRing::read(const std::function<void(const SeenFrame&)>& take) {
   }
 }
 
-void FrameCopier::add(const Watch& watch) {
-  watches_.push_back(watch);
+void FrameCopier::add(const CaptureTap& tap) {
+  taps_.push_back(tap);
 }
 
 void FrameCopier::remove(uint32_t number) {
-  std::erase_if(watches_, [&](const Watch& watch) { return watch.number == number; });
+  std::erase_if(taps_, [&](const CaptureTap& tap) { return tap.number == number; });
 }
 
 std::span<const uint8_t> FrameCopier::in_one_piece(const Frame& frame) {
@@ -50,14 +50,14 @@ void FrameCopier::see(const Frame& frame, bool transmitted, Nanoseconds now) {
   std::span<const uint8_t> bytes;
   SeenFrame seen{now, 0, port_, transmitted, static_cast<uint32_t>(frame.length()), {}};
   size_t wanted = 0;
-  for (const Watch& watch : watches_) {
-    if (!(transmitted ? watch.transmitted : watch.received) || watch.budget == 0) continue;
+  for (const CaptureTap& tap : taps_) {
+    if (!(transmitted ? tap.transmitted : tap.received) || tap.budget == 0) continue;
     if (bytes.empty()) bytes = in_one_piece(frame);
-    if (!watch.filter.matches(bytes)) continue;
-    seen.watches |= uint64_t{1} << watch.number;
-    wanted = std::max<size_t>(wanted, watch.snap_length == 0 ? bytes.size() : watch.snap_length);
+    if (!tap.filter.matches(bytes)) continue;
+    seen.taps |= uint64_t{1} << tap.number;
+    wanted = std::max<size_t>(wanted, tap.snap_length == 0 ? bytes.size() : tap.snap_length);
   }
-  if (seen.watches == 0) return;
+  if (seen.taps == 0) return;
   seen.bytes = bytes.first(std::min(wanted, bytes.size()));
   uint8_t* const copy = ring_.reserve(seen.bytes.size());
   if (copy == nullptr) {
@@ -66,7 +66,7 @@ void FrameCopier::see(const Frame& frame, bool transmitted, Nanoseconds now) {
   }
   std::memcpy(copy, seen.bytes.data(), seen.bytes.size());
   ring_.commit(seen);
-  for (Watch& watch : watches_) watch.budget -= seen.watches >> watch.number & 1;
+  for (CaptureTap& tap : taps_) tap.budget -= seen.taps >> tap.number & 1;
 }
 
 }  // namespace engine

@@ -20,11 +20,11 @@ namespace engine {
 /// What was seen of one frame at a port.
 struct SeenFrame {
   Nanoseconds time = 0;
-  uint64_t watches = 0;  ///< bit n: watch n asked for it
+  uint64_t taps = 0;  ///< bit n: tap n asked for it
   uint32_t port = 0;
   bool transmitted = false;
   uint32_t wire_length = 0;        ///< of the whole frame, without FCS
-  std::span<const uint8_t> bytes;  ///< its beginning, as much as the watches want
+  std::span<const uint8_t> bytes;  ///< its beginning, as much as the taps want
 };
 
 /// One writer, one reader, no lock. A frame that finds no room is not waited for.
@@ -48,8 +48,8 @@ class FrameRing {
 };
 
 /// What one observer wants to see at a port.
-struct Watch {
-  uint32_t number = 0;  ///< its bit in SeenFrame::watches, below 64
+struct CaptureTap {
+  uint32_t number = 0;  ///< its bit in SeenFrame::taps, below 64
   bool received = false;
   bool transmitted = false;
   PacketFilter filter;
@@ -57,17 +57,17 @@ struct Watch {
   uint64_t budget = UINT64_MAX;  ///< frames it wants on this core, then no more
 };
 
-/// Copies the frames of one port on one data core that its watches ask for into a ring. The writing
+/// Copies the frames of one port on one data core that its taps ask for into a ring. The writing
 /// side is the data thread's, the ring's other end and `take_lost` the control thread's. It knows
 /// no device and reads no clock.
 class FrameCopier {
  public:
   explicit FrameCopier(uint32_t port) : port_(port) {}
 
-  void add(const Watch& watch);
+  void add(const CaptureTap& tap);
   void remove(uint32_t number);
   /// Nobody looks.
-  bool idle() const { return watches_.empty(); }
+  bool idle() const { return taps_.empty(); }
 
   /// One frame passes the port at `now`.
   void see(const Frame& frame, bool transmitted, Nanoseconds now);
@@ -84,7 +84,7 @@ class FrameCopier {
   static constexpr size_t kLongestFrame = 65535 + 18;
 
   const uint32_t port_;
-  std::vector<Watch> watches_;
+  std::vector<CaptureTap> taps_;
   std::array<uint8_t, kLongestFrame> whole_;
   FrameRing ring_;
   std::atomic<uint64_t> lost_ = 0;

@@ -15,9 +15,9 @@ class Frames {
  public:
   virtual ~Frames() = default;
 
-  /// Has the frames of a port looked at, until `unwatch`; what is seen waits for `read_seen`.
-  virtual void watch(uint32_t port, const Watch& watch) = 0;
-  virtual void unwatch(uint32_t number) = 0;
+  /// Has the frames of a port looked at, until `remove_tap`; what is seen waits for `read_seen`.
+  virtual void add_tap(uint32_t port, const CaptureTap& tap) = 0;
+  virtual void remove_tap(uint32_t number) = 0;
   /// Hands over what was seen: in order of time for each direction of a port and core.
   virtual void read_seen(const std::function<void(const SeenFrame&)>& take) = 0;
   /// Frames that were looked for, and lost because `read_seen` was not called in time.

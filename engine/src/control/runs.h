@@ -45,7 +45,7 @@ class Run {
   /// Takes what was kept of secrets of TLS connections: lines in the format of SSLKEYLOGFILE.
   virtual std::string take_tls_keys() = 0;
   /// By core: connections of a run started with `samples_flows`, at most one of each side.
-  virtual std::vector<std::vector<tcp::Info>> watched_flows() const = 0;
+  virtual std::vector<std::vector<tcp::Info>> sampled_flows() const = 0;
 };
 
 /// Addresses of the client and server pools of running profiles, and their ports in use

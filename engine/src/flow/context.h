@@ -16,14 +16,15 @@
 #include "flow/time_wait.h"
 #include "flow/timer_wheel.h"
 #include "net/frame.h"
-#include "net/path.h"
+#include "net/l2_header.h"
 #include "net/tcp_header.h"
 
 namespace engine {
 
 struct Context {
   Context(uint32_t max_flows, uint64_t seed, Nanoseconds epoch,
-          std::array<TransmitQueue*, kSides> queues, const std::array<Path, kSides>& port_paths)
+          std::array<TransmitQueue*, kSides> queues,
+          const std::array<L2Header, kSides>& port_headers)
       : epoch(epoch),
         random(seed),
         most_flows(std::min(max_flows, FlowTable::kMostFlows)),
@@ -35,7 +36,7 @@ struct Context {
                FlowTable(flows, waits, most_flows, seed)},
         wheel(flows),
         transmit(queues),
-        paths{PathTable(port_paths[0]), PathTable(port_paths[1])} {}
+        l2_headers{L2HeaderTable(port_headers[0]), L2HeaderTable(port_headers[1])} {}
 
   Nanoseconds now = 0;
   Tick tick = 0;
@@ -51,7 +52,7 @@ struct Context {
   std::array<FlowTable, kSides> tables;
   TimerWheel wheel;
   std::array<TransmitQueue*, kSides> transmit;
-  std::array<PathTable, kSides> paths;
+  std::array<L2HeaderTable, kSides> l2_headers;
   Tick challenges_since = 0;  ///< challenge ACKs are counted from then on, RFC 5961 section 10
   uint32_t challenges = 0;
   PathMtus path_mtus;

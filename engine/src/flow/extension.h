@@ -43,15 +43,15 @@ struct Extension {
   uint32_t fin_sequence = 0;       ///< of a FIN received out of order
   bool rescued = false;            ///< RFC 6675 RescueRxt is used up
   bool has_fin = false;
-  bool follows_stream = false;    ///< stream_sequence is set
-  bool mismatched = false;        ///< payload check: a byte was not as expected
-  bool reassembling = false;      ///< counted in tcps_reasalloc, not yet in tcps_reasfree
-  uint32_t session = UINT32_MAX;  ///< of TLS; UINT32_MAX: none
+  bool follows_stream = false;           ///< stream_sequence is set
+  bool mismatched = false;               ///< payload check: a byte was not as expected
+  bool reassembling = false;             ///< counted in tcps_reasalloc, not yet in tcps_reasfree
+  uint32_t tls_connection = UINT32_MAX;  ///< UINT32_MAX: none
   uint32_t next_free = 0;
 
   uint32_t& pool_next() { return next_free; }
   void reset() {
-    session = UINT32_MAX;
+    tls_connection = UINT32_MAX;
     out_of_order.clear();
     sacked.clear();
     queue.clear();

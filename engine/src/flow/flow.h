@@ -119,7 +119,7 @@ struct alignas(64) Flow : FlowIdentity {
   uint32_t timer_previous;
   uint32_t timer_tick;  ///< when the wheel looks at this flow; at or before its earliest deadline
   uint16_t timer_slot;  ///< list of the wheel it stands in, or TimerWheel::kNowhere
-  uint16_t path;        ///< layer-2 header, number in the side's PathTable
+  uint16_t l2_header;   ///< layer-2 header, number in the side's L2HeaderTable
   uint32_t deadlines[kTimerKinds];
   uint16_t program_counter;
   uint8_t retransmissions;  ///< in a row, without an acknowledgement between

@@ -17,10 +17,10 @@ inline void begin(Flow& flow, Nanoseconds intended) {
   flow.intended_start = static_cast<uint32_t>(intended >> kStartShift) & ~kFirstByteSeen;
 }
 
-/// Records the time up to now. Flows of servers have none. `shared`: the flow's class.
-[[gnu::always_inline]] inline void record(const Context& context, const FlowClass& shared,
+/// Records the time up to now. Flows of servers have none. `template_side`: the flow's class.
+[[gnu::always_inline]] inline void record(const Context& context, const FlowClass& template_side,
                                           const Flow& flow, LatencyKind kind) {
-  LatencyBlock* const block = shared.latency;
+  LatencyBlock* const block = template_side.latency;
   if (block == nullptr) return;
   const auto now = static_cast<uint32_t>(context.now >> kStartShift);
   const uint64_t elapsed = (now - flow.intended_start) & ~kFirstByteSeen;
@@ -28,10 +28,10 @@ inline void begin(Flow& flow, Nanoseconds intended) {
 }
 
 /// Payload came: records it the first time.
-[[gnu::always_inline]] inline void record_payload(const Context& context, const FlowClass& shared,
-                                                  Flow& flow) {
-  if (shared.latency == nullptr || (flow.intended_start & kFirstByteSeen) != 0) return;
-  record(context, shared, flow, LatencyKind::first_byte);
+[[gnu::always_inline]] inline void record_payload(const Context& context,
+                                                  const FlowClass& template_side, Flow& flow) {
+  if (template_side.latency == nullptr || (flow.intended_start & kFirstByteSeen) != 0) return;
+  record(context, template_side, flow, LatencyKind::first_byte);
   flow.intended_start |= kFirstByteSeen;
 }
 

@@ -20,11 +20,11 @@ struct alignas(64) TimeWait : FlowIdentity {
   uint32_t snd_nxt;
   uint32_t rcv_nxt;
   uint32_t ts_recent;
-  uint16_t window;  ///< the peer's last, as on the wire
-  uint16_t path;    ///< number in the side's PathTable
-  uint16_t delay;   ///< ticks from the beginning of its chunk to its end
-  uint8_t scales;   ///< window scales, as in Flow
-  uint8_t options;  ///< what both ends agreed on; TCP's own bits
+  uint16_t window;     ///< the peer's last, as on the wire
+  uint16_t l2_header;  ///< number in the side's L2HeaderTable
+  uint16_t delay;      ///< ticks from the beginning of its chunk to its end
+  uint8_t scales;      ///< window scales, as in Flow
+  uint8_t options;     ///< what both ends agreed on; TCP's own bits
 };
 
 static_assert(sizeof(TimeWait) == 64, "a connection in TIME_WAIT has one cache line");

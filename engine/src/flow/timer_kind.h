@@ -8,7 +8,7 @@ namespace engine {
 enum class TimerKind : uint8_t {
   retransmit,  ///< what it is for says Flow::retransmit_purpose
   delayed_ack,
-  keep,     ///< handshake limit, keepalive; UDP: idle time
+  idle,     ///< handshake limit, keepalive; UDP: idle time
   program,  ///< delay
 };
 inline constexpr unsigned kTimerKinds = 4;

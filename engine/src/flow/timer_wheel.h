@@ -1,6 +1,7 @@
 #pragma once
 // A hierarchical timer wheel over flows (Varghese and Lauck, scheme 7), bounded work per call.
 
+#include <cassert>
 #include <cstdint>
 
 #include "base/time.h"
@@ -24,37 +25,37 @@ class TimerWheel {
 
   explicit TimerWheel(Pool<Flow>& flows);
 
+  /// What the caller of `arm` knows of the flow.
+  enum class Known : uint8_t {
+    nothing,
+    listed,       ///< it stands in the wheel
+    running,      ///< and the timer runs
+    looked_at_by  ///< and the wheel looks at it by the deadline, for another timer
+  };
+
   /// Sets one deadline of `flow`, `delay` ticks from `now`.
+  template <Known known = Known::nothing>
   [[gnu::always_inline]] void arm(Flow& flow, TimerKind kind, Tick now, Tick delay) {
-    const auto k = static_cast<unsigned>(kind);
-    const Tick deadline = now + delay;
-    flow.deadlines[k] = deadline;
-    flow.armed = static_cast<uint8_t>(flow.armed | (1u << k));
-    look_by(flow, deadline);
+    arm<known>(flow, kind, now, delay, delay);
   }
-  /// Has the wheel look at `flow` by `deadline`, for timers that are armed late.
-  [[gnu::always_inline]] void look_by(Flow& flow, Tick deadline) {
-    if (flow.timer_slot == kNowhere || tick_before(deadline, flow.timer_tick)) move(flow, deadline);
-  }
-  /// The same for a flow that stands in the wheel.
-  [[gnu::always_inline]] void arm_listed(Flow& flow, TimerKind kind, Tick now, Tick delay) {
-    arm_late(flow, kind, now, delay);
-    const Tick deadline = now + delay;
-    if (tick_before(deadline, flow.timer_tick)) [[unlikely]]
-      move(flow, deadline);
-  }
-  /// The same for a timer that runs.
-  [[gnu::always_inline]] void postpone(Flow& flow, TimerKind kind, Tick now, Tick delay) {
-    const Tick deadline = now + delay;
-    flow.deadlines[static_cast<unsigned>(kind)] = deadline;
-    if (tick_before(deadline, flow.timer_tick)) [[unlikely]]
-      move(flow, deadline);
-  }
-  /// The same for one whose turn comes before that: it need not be moved.
-  void arm_late(Flow& flow, TimerKind kind, Tick now, Tick delay) {
+  /// The same, and the wheel looks at the flow by `look` ticks from `now`, at most `delay`: for
+  /// timers that are armed later.
+  template <Known known = Known::nothing>
+  [[gnu::always_inline]] void arm(Flow& flow, TimerKind kind, Tick now, Tick delay, Tick look) {
+    const Tick by = now + look;
     const auto k = static_cast<unsigned>(kind);
     flow.deadlines[k] = now + delay;
-    flow.armed = static_cast<uint8_t>(flow.armed | (1u << k));
+    if constexpr (known != Known::running)
+      flow.armed = static_cast<uint8_t>(flow.armed | (1u << k));
+    assert(known == Known::nothing || flow.timer_slot != kNowhere);
+    assert(is_armed(flow, kind));
+    if constexpr (known == Known::nothing) {
+      if (flow.timer_slot == kNowhere || tick_before(by, flow.timer_tick)) move(flow, by);
+    } else if constexpr (known == Known::looked_at_by) {
+      assert(!tick_before(by, flow.timer_tick));
+    } else if (tick_before(by, flow.timer_tick)) [[unlikely]] {
+      move(flow, by);
+    }
   }
   void disarm(Flow& flow, TimerKind kind) {
     flow.armed = static_cast<uint8_t>(flow.armed & ~(1u << static_cast<unsigned>(kind)));

@@ -53,8 +53,8 @@ class EngineFrames final : public Frames {
   EngineFrames(Machine& machine, FrameSender& sender)
       : machine_(machine), sender_(sender), unseen_(machine.ports(), 0) {}
 
-  void watch(uint32_t port, const Watch& watch) override;
-  void unwatch(uint32_t number) override;
+  void add_tap(uint32_t port, const CaptureTap& tap) override;
+  void remove_tap(uint32_t number) override;
   void read_seen(const std::function<void(const SeenFrame&)>& take) override;
   uint64_t unseen(uint32_t port) const override { return unseen_.at(port); }
   size_t send(uint32_t port, std::vector<std::vector<uint8_t>> frames) override;
@@ -67,34 +67,34 @@ class EngineFrames final : public Frames {
   std::vector<uint64_t> unseen_;  ///< by port
 };
 
-void EngineFrames::watch(uint32_t port, const Watch& watch) {
+void EngineFrames::add_tap(uint32_t port, const CaptureTap& tap) {
   for (DataThread* thread : machine_.threads_of(port)) {
     PortChain& chain = thread->chain(side_of(port));
-    std::unique_ptr<Tap> fresh;
-    if (chain.tap() == nullptr) fresh = std::make_unique<Tap>(port, machine_.clock());
+    std::unique_ptr<PortTap> fresh;
+    if (chain.tap() == nullptr) fresh = std::make_unique<PortTap>(port, machine_.clock());
     thread->run([&](DataCore&, Nanoseconds) {
       if (fresh != nullptr) chain.set_tap(std::move(fresh));
-      chain.tap()->add(watch);
+      chain.tap()->add(tap);
     });
   }
 }
 
-void EngineFrames::unwatch(uint32_t number) {
+void EngineFrames::remove_tap(uint32_t number) {
   on_cores(machine_.threads(), [&](size_t, DataThread& thread, DataCore&, Nanoseconds) {
     for (const Side side : {Side::client, Side::server})
-      if (Tap* const tap = thread.chain(side).tap()) tap->remove(number);
+      if (PortTap* const tap = thread.chain(side).tap()) tap->remove(number);
   });
 }
 
 void EngineFrames::read_seen(const std::function<void(const SeenFrame&)>& take) {
   for (const auto& thread : machine_.threads())
     for (const Side side : {Side::client, Side::server}) {
-      Tap* const tap = thread->chain(side).tap();
+      PortTap* const tap = thread->chain(side).tap();
       if (tap == nullptr) continue;
       tap->ring().read(take);
       unseen_[tap->port()] += tap->take_lost();
       if (!tap->idle()) continue;
-      std::unique_ptr<Tap> unused;
+      std::unique_ptr<PortTap> unused;
       thread->run([&](DataCore&, Nanoseconds) { unused = thread->chain(side).set_tap(nullptr); });
     }
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "net/path.h"
+#include "net/l2_header.h"
 
 namespace engine {
 

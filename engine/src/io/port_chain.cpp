@@ -6,12 +6,12 @@
 
 namespace engine {
 
-void Tap::received(std::span<const Frame> frames) {
+void PortTap::received(std::span<const Frame> frames) {
   const Nanoseconds now = clock_.now();
   for (const Frame& frame : frames) see(frame, false, now);
 }
 
-void Tap::send(std::span<Frame> frames) {
+void PortTap::send(std::span<Frame> frames) {
   const Nanoseconds now = clock_.now();
   for (const Frame& frame : frames) see(frame, true, now);
   device_->send(frames);
@@ -42,8 +42,8 @@ PortChain::PortChain(const Clock& clock, PortQueue& queue)
       offloads_(queue.transmit().offloads()),
       behind_tunnels_(&device_) {}
 
-std::unique_ptr<Tap> PortChain::set_tap(std::unique_ptr<Tap> tap) {
-  std::unique_ptr<Tap> before = std::exchange(tap_, std::move(tap));
+std::unique_ptr<PortTap> PortChain::set_tap(std::unique_ptr<PortTap> tap) {
+  std::unique_ptr<PortTap> before = std::exchange(tap_, std::move(tap));
   link();
   return before;
 }

@@ -15,11 +15,11 @@
 namespace engine {
 
 /// Looks at the frames that a port sends and receives on one data core. Stands before a port's
-/// device and has all that passes it looked at. A port without a watch has no tap: looking costs
+/// device and has all that passes it looked at. A port without a CaptureTap has none: looking costs
 /// nothing when nobody looks.
-class Tap final : public FrameCopier, public TransmitDevice {
+class PortTap final : public FrameCopier, public TransmitDevice {
  public:
-  Tap(uint32_t port, const Clock& clock) : FrameCopier(port), clock_(clock) {}
+  PortTap(uint32_t port, const Clock& clock) : FrameCopier(port), clock_(clock) {}
 
   /// Frames to send are seen, and go on to `device`.
   void stand_before(TransmitDevice& device) { device_ = &device; }
@@ -65,9 +65,9 @@ class PortChain : private TransmitDevice {
   // -------------------------------------------------------------------------------------------
 
   /// nullptr: nobody looks. Read by the control thread between jobs.
-  Tap* tap() const { return tap_.get(); }
+  PortTap* tap() const { return tap_.get(); }
   /// Returns the tap until now.
-  std::unique_ptr<Tap> set_tap(std::unique_ptr<Tap> tap);
+  std::unique_ptr<PortTap> set_tap(std::unique_ptr<PortTap> tap);
 
   /// Impairs one direction from now on.
   void impair(Direction direction, const ImpairmentSettings& settings);
@@ -116,7 +116,7 @@ class PortChain : private TransmitDevice {
   TransmitDevice* behind_impairment_ = nullptr;
   TransmitDevice* behind_tunnels_;
   Entrance entrance_{*this};
-  std::unique_ptr<Tap> tap_;
+  std::unique_ptr<PortTap> tap_;
   std::unique_ptr<Impairments> impairments_;
   std::unique_ptr<TunnelEnd> tunnels_;
   bool in_use_ = false;

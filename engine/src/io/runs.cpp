@@ -116,9 +116,9 @@ class EngineRun final : public Run {
     for (const std::string& own : cores) all += own;
     return all;
   }
-  std::vector<std::vector<tcp::Info>> watched_flows() const override {
+  std::vector<std::vector<tcp::Info>> sampled_flows() const override {
     return on_parts([](ProfileRun& part, DataCore& core, Nanoseconds now) {
-      return core.watched_flows(part, now);
+      return core.sampled_flows(part, now);
     });
   }
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "net/address.h"
-#include "net/path.h"
+#include "net/l2_header.h"
 
 namespace engine {
 

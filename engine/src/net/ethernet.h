@@ -7,7 +7,7 @@
 
 #include "net/address.h"
 #include "net/frame.h"
-#include "net/path.h"
+#include "net/l2_header.h"
 
 namespace engine {
 
@@ -67,12 +67,12 @@ inline EtherType read_ethernet(const Frame& frame) {
   return found;
 }
 
-/// Writes the Ethernet header of `path` for a payload of `type`; returns its length (14 to 22).
-inline size_t write_ethernet(uint8_t* to, const Path& path, uint16_t type) {
-  static_assert(offsetof(Path, destination) == 0 && offsetof(Path, source) == 6);
-  std::memcpy(to, &path, 12);
+/// Writes the Ethernet header of `l2` for a payload of `type`; returns its length (14 to 22).
+inline size_t write_ethernet(uint8_t* to, const L2Header& l2, uint16_t type) {
+  static_assert(offsetof(L2Header, destination) == 0 && offsetof(L2Header, source) == 6);
+  std::memcpy(to, &l2, 12);
   uint8_t* at = to + 12;
-  for (const uint32_t tag : {path.tags.outer, path.tags.inner}) {
+  for (const uint32_t tag : {l2.tags.outer, l2.tags.inner}) {
     if (tag == 0) break;
     store_be(at, tag);
     at += kVlanTagLength;

@@ -8,7 +8,7 @@
 
 #include "net/address.h"
 #include "net/ip.h"
-#include "net/path.h"
+#include "net/l2_header.h"
 
 namespace engine {
 

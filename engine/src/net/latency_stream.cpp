@@ -154,7 +154,7 @@ void LatencyStream::send(Nanoseconds now) {
     return;
   }
   uint8_t* const ip =
-      frame->head + write_ethernet(frame->head, paths_[PathTable::kPort], kEtherTypeIpv4);
+      frame->head + write_ethernet(frame->head, l2_headers_[L2HeaderTable::kPort], kEtherTypeIpv4);
   std::memset(ip, 0, kIpLength);
   store_be<uint16_t>(ip, 0x4500 | kTypeOfService);
   store_be<uint16_t>(ip + 2, kIpLength);

@@ -5,7 +5,7 @@
 
 #include "base/side.h"
 #include "base/time.h"
-#include "net/path.h"
+#include "net/l2_header.h"
 #include "net/rx_segment.h"
 #include "stats/decade_histogram.h"
 
@@ -44,9 +44,9 @@ struct LatencyReport {
 /// time, so each direction is measured by the clock that all cores share.
 class LatencyStream {
  public:
-  /// `paths`[PathTable::kPort] is the port's own path; `transmit` sends.
-  LatencyStream(Side side, const PathTable& paths, TransmitQueue& transmit)
-      : side_(side), paths_(paths), transmit_(transmit) {}
+  /// `l2_headers`[L2HeaderTable::kPort] is the port's own; `transmit` sends.
+  LatencyStream(Side side, const L2HeaderTable& l2_headers, TransmitQueue& transmit)
+      : side_(side), l2_headers_(l2_headers), transmit_(transmit) {}
 
   /// Begins with all counters at 0.
   void start(const LatencyOptions& options, Nanoseconds now);
@@ -69,7 +69,7 @@ class LatencyStream {
   void measure(Nanoseconds latency, Nanoseconds now);
 
   Side side_;
-  const PathTable& paths_;
+  const L2HeaderTable& l2_headers_;
   TransmitQueue& transmit_;
   bool listening_ = false;   ///< since the first start
   Nanoseconds started_ = 0;  ///< last

@@ -37,10 +37,10 @@ MacAddress load_mac(const uint8_t* from) {
 }  // namespace
 
 PortResponder::PortResponder(const PortAddress& address, std::shared_ptr<LearnedGateway> learned,
-                             PathTable& paths, TransmitQueue& transmit)
+                             L2HeaderTable& l2_headers, TransmitQueue& transmit)
     : address_(address),
       learned_(std::move(learned)),
-      paths_(paths),
+      l2_headers_(l2_headers),
       transmit_(transmit),
       destination_(address.destination) {
   update_path();
@@ -132,7 +132,7 @@ bool PortResponder::answer_echo(const Frame& frame, size_t offset) {
 
   Frame* answer = transmit_.next();
   if (answer == nullptr) return false;
-  uint8_t* out = answer->head + write_ethernet(answer->head, path_back(frame), kEtherTypeIpv4);
+  uint8_t* out = answer->head + write_ethernet(answer->head, header_back(frame), kEtherTypeIpv4);
   std::memcpy(out, ip, kIpv4Length + kEchoLength);
   out[8] = kEchoTtl;
   std::memcpy(out + 12, ip + 16, 4);
@@ -166,7 +166,7 @@ void PortResponder::send_echo(Frame& answer, const uint8_t* end, std::span<const
   answer.passing = false;  // as TCP finds it (next_as_it_is)
 }
 
-Path PortResponder::path_back(const Frame& frame) const {
+L2Header PortResponder::header_back(const Frame& frame) const {
   return {load_mac(frame.head + 6), address_.mac, address_.tags};
 }
 
@@ -174,8 +174,8 @@ void PortResponder::send_arp(uint16_t operation, const MacAddress& to, const Mac
                              uint32_t target) {
   Frame* frame = transmit_.next();
   if (frame == nullptr) return;
-  const Path path{to, address_.mac, address_.tags};
-  uint8_t* arp = frame->head + write_ethernet(frame->head, path, kEtherTypeArp);
+  const L2Header l2{to, address_.mac, address_.tags};
+  uint8_t* arp = frame->head + write_ethernet(frame->head, l2, kEtherTypeArp);
   store_be<uint64_t>(arp, kArpEthernetIpv4 << 16 | operation);
   std::memcpy(arp + 8, address_.mac.data(), 6);
   store_be(arp + 14, *address_.ipv4);
@@ -197,7 +197,7 @@ void PortResponder::send_to(const MacAddress& gateway, Nanoseconds now) {
 }
 
 void PortResponder::update_path() {
-  paths_.set_port({destination_.value_or(MacAddress{}), address_.mac, address_.tags});
+  l2_headers_.set_port({destination_.value_or(MacAddress{}), address_.mac, address_.tags});
 }
 
 }  // namespace engine

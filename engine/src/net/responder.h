@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "net/address.h"
 #include "net/gateway.h"
-#include "net/path.h"
+#include "net/l2_header.h"
 #include "net/rx_segment.h"
 
 namespace engine {
@@ -38,10 +38,10 @@ struct NeighbourMessage;
 /// neighbour discovery: RFC 4861; ICMPv6 echo: RFC 4443.
 class PortResponder {
  public:
-  /// `learned`: shared by all cores of the port. `paths`[PathTable::kPort] is kept equal to the
-  /// port's own path; `transmit` sends answers.
+  /// `learned`: shared by all cores of the port. `l2_headers`[L2HeaderTable::kPort] is kept equal
+  /// to the port's own; `transmit` sends answers.
   PortResponder(const PortAddress& address, std::shared_ptr<LearnedGateway> learned,
-                PathTable& paths, TransmitQueue& transmit);
+                L2HeaderTable& l2_headers, TransmitQueue& transmit);
 
   /// Replaces the port's addresses. When the gateway changed, resolution starts again, and all
   /// cores of the port share `fresh` from now on.
@@ -77,7 +77,7 @@ class PortResponder {
   std::span<const uint8_t> keep_echo(std::span<const uint8_t> data);
   /// Sends an answer whose headers end at `end`.
   void send_echo(Frame& answer, const uint8_t* end, std::span<const uint8_t> data);
-  Path path_back(const Frame& frame) const;
+  L2Header header_back(const Frame& frame) const;
   void resolve(const MacAddress& gateway, Nanoseconds now);
   void send_to(const MacAddress& gateway, Nanoseconds now);
   void update_path();
@@ -95,7 +95,7 @@ class PortResponder {
 
   PortAddress address_;
   std::shared_ptr<LearnedGateway> learned_;
-  PathTable& paths_;
+  L2HeaderTable& l2_headers_;
   TransmitQueue& transmit_;
   std::optional<MacAddress> destination_;  ///< configured, or as learned_ says
   Nanoseconds next_ = 0;

@@ -31,7 +31,7 @@ bool PortResponder::receive_ipv6(const Frame& frame, size_t offset, Nanoseconds 
                   .destination = nameless ? kAllNodes : message->source,
                   .target = message->target,
                   .link_address = address_.mac},
-                 nameless ? multicast_mac(kAllNodes) : path_back(frame).destination);
+                 nameless ? multicast_mac(kAllNodes) : header_back(frame).destination);
   return true;
 }
 
@@ -44,7 +44,8 @@ bool PortResponder::answer_echo6(const Frame& frame, std::span<const uint8_t> pa
   Frame* answer = transmit_.next();
   if (answer == nullptr) return false;
   const std::span data = keep_echo(request->message.subspan(kEcho6Length));
-  uint8_t* const ip = answer->head + write_ethernet(answer->head, path_back(frame), kEtherTypeIpv6);
+  uint8_t* const ip =
+      answer->head + write_ethernet(answer->head, header_back(frame), kEtherTypeIpv6);
   uint8_t* const end =
       ip + write_echo_reply(ip, *request, for_all ? link_local(address_.mac) : request->destination,
                             data);
@@ -74,8 +75,8 @@ void PortResponder::advertise(const IpAddress& address) {
 void PortResponder::send_neighbour(const NeighbourMessage& message, const MacAddress& to) {
   Frame* frame = transmit_.next();
   if (frame == nullptr) return;
-  const Path path{to, address_.mac, address_.tags};
-  uint8_t* const ip = frame->head + write_ethernet(frame->head, path, kEtherTypeIpv6);
+  const L2Header l2{to, address_.mac, address_.tags};
+  uint8_t* const ip = frame->head + write_ethernet(frame->head, l2, kEtherTypeIpv6);
   frame->head_length =
       static_cast<uint16_t>(ip + write_neighbour_message(ip, message) - frame->head);
   transmit_.commit();

@@ -233,14 +233,14 @@ void complete_checksums(Frame& frame) {
   store_be<uint16_t>(field, kind == PacketKind::udp && checksum == 0 ? 0xffff : checksum);
 }
 
-Path reply_path(const Frame& frame) {
+L2Header reply_header(const Frame& frame) {
   const EtherType ethernet = read_ethernet(frame);
-  Path path;
-  if (ethernet.length == 0) return path;
-  std::memcpy(path.destination.data(), frame.head + 6, 6);
-  std::memcpy(path.source.data(), frame.head, 6);
-  path.tags = ethernet.tags;
-  return path;
+  L2Header l2;
+  if (ethernet.length == 0) return l2;
+  std::memcpy(l2.destination.data(), frame.head + 6, 6);
+  std::memcpy(l2.source.data(), frame.head, 6);
+  l2.tags = ethernet.tags;
+  return l2;
 }
 
 }  // namespace engine

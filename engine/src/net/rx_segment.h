@@ -16,7 +16,7 @@
 #include "net/ethernet.h"
 #include "net/frame.h"
 #include "net/ip.h"
-#include "net/path.h"
+#include "net/l2_header.h"
 #include "net/tcp_header.h"
 
 namespace engine {
@@ -197,7 +197,7 @@ inline constexpr FrameForm kSynOptionsForm{
 /// `parse` of the usual frames: untagged, IPv4 without options and without a mark of ECN, no
 /// fragment, TCP that the fast path may take, or a SYN or SYN-ACK with the options that most stacks
 /// have, in their order; and checksums that are right. False: it is another one, and `segment` is
-/// not valid. In one piece with its caller.
+/// not valid. Always inlined.
 [[gnu::always_inline]] inline bool parse_usual(const Frame& frame, RxSegment& segment) {
   constexpr uint32_t kAckForm = 0xffff'0000 & ~(uint32_t{tcp::kPsh | tcp::kFin} << 16);
   constexpr uint32_t kSynForm = 0xffff'0000 & ~(uint32_t{tcp::kAck} << 16);
@@ -232,7 +232,7 @@ inline constexpr FrameForm kSynOptionsForm{
 /// those whose checksums are wrong, stay as they are.
 void complete_checksums(Frame& frame);
 
-/// The layer-2 path for an answer to `frame`: addresses swapped, VLAN tags kept.
-Path reply_path(const Frame& frame);
+/// The layer-2 header of an answer to `frame`: addresses swapped, VLAN tags kept.
+L2Header reply_header(const Frame& frame);
 
 }  // namespace engine

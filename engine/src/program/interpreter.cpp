@@ -51,7 +51,7 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
   return context.variables[flow.variables];
 }
 
-/// The watchdog's. A function by itself: in one piece with the packet's way it would take
+/// The watchdog's. Never inlined: as part of the packet's way it would take
 /// registers.
 [[gnu::noinline]] Outcome pause(Context& context, Flow& flow) {
   wait_for(context, flow, 1);
@@ -61,10 +61,10 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
 }
 
 /// `connected`: or a program that needs no connection.
-[[gnu::always_inline]] inline Outcome run_program(Context& context, FlowClass& shared, Flow& flow,
-                                                  bool connected) {
-  CounterBlock& counters = *shared.counters;
-  const Program& program = *shared.program;
+[[gnu::always_inline]] inline Outcome run_program(Context& context, FlowClass& template_side,
+                                                  Flow& flow, bool connected) {
+  CounterBlock& counters = *template_side.counters;
+  const Program& program = *template_side.program;
   const Command* const commands = program.commands.data();
   const Command* next = commands + flow.program_counter;
   for (unsigned step = 0; step < kWatchdog; ++step) {
@@ -76,7 +76,7 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
     switch (command.operation) {
       case Operation::tx:
         if (flow.wait != Wait::acknowledged && flow.wait != Wait::space)
-          tcp::queue(context, shared, flow, command.index);
+          tcp::queue(context, template_side, flow, command.index);
         if (flow.has(kNonBlocking) ? !has_space(context, flow) : tcp::unacknowledged(flow) != 0) {
           flow.wait = flow.has(kNonBlocking) ? Wait::space : Wait::acknowledged;
           return Outcome::goes_on;
@@ -100,7 +100,7 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
                       command.flag);
         break;
       case Operation::close_msg:
-        latency::record(context, shared, flow, LatencyKind::completion);
+        latency::record(context, template_side, flow, LatencyKind::completion);
         return Outcome::release;
       case Operation::delay:
       case Operation::delay_rnd: {
@@ -118,7 +118,7 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
           wait_for(context, flow, kNoFrameRetry);
           return Outcome::goes_on;
         }
-        latency::record(context, shared, flow, LatencyKind::completion);
+        latency::record(context, template_side, flow, LatencyKind::completion);
         return Outcome::release;
       case Operation::nc:
         if (!flow.has(kPeerFin)) {
@@ -126,8 +126,8 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
           return Outcome::goes_on;
         }
         flow.wait = Wait::ended;
-        latency::record(context, shared, flow, LatencyKind::completion);
-        tcp::close(context, shared, flow);
+        latency::record(context, template_side, flow, LatencyKind::completion);
+        tcp::close(context, template_side, flow);
         return Outcome::goes_on;
       case Operation::set_var:
         variables_of(context, flow).values[command.index] = command.amount;
@@ -190,9 +190,9 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
         return Outcome::goes_on;
       case Operation::end:
         flow.wait = Wait::ended;
-        latency::record(context, shared, flow, LatencyKind::completion);
+        latency::record(context, template_side, flow, LatencyKind::completion);
         if (!program.stream) return Outcome::release;
-        tcp::close(context, shared, flow);
+        tcp::close(context, template_side, flow);
         return Outcome::goes_on;
       default:  // there are no others, and the compiler need not look for them
         __builtin_unreachable();
@@ -206,8 +206,9 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
 
 /// For whoever is not on the packet's way.
 [[gnu::noinline]] Outcome run(Context& context, Flow& flow) {
-  FlowClass& shared = context.class_of(flow);
-  return run_program(context, shared, flow, !shared.program->stream || flow.has(kEverEstablished));
+  FlowClass& template_side = context.class_of(flow);
+  return run_program(context, template_side, flow,
+                     !template_side.program->stream || flow.has(kEverEstablished));
 }
 
 /// What a program did that others notice. The class's counters change by no other flow while it
@@ -226,14 +227,14 @@ Deeds deeds_of(Context& context, const Flow& flow) {
 
 /// Ends what the program would never end. Without a frame buffer for the RST, later.
 Outcome give_up(Context& context, Flow& flow) {
-  FlowClass& shared = context.class_of(flow);
-  if (shared.program->stream) {
+  FlowClass& template_side = context.class_of(flow);
+  if (template_side.program->stream) {
     if (!tcp::abort(context, flow)) {
       wait_for(context, flow, kNoFrameRetry);
       flow.wait = Wait::nothing;
       return Outcome::goes_on;
     }
-    ++(*shared
+    ++(*template_side
             .counters)[flow.has(kEverEstablished) ? Counter::tcps_drops : Counter::tcps_conndrops];
   }
   return Outcome::endless;
@@ -253,8 +254,8 @@ Outcome run_after_pause(Context& context, Flow& flow) {
 
 }  // namespace
 
-Outcome proceed(Context& context, FlowClass& shared, Flow& flow) {
-  return run_program(context, shared, flow, true);
+Outcome proceed(Context& context, FlowClass& template_side, Flow& flow) {
+  return run_program(context, template_side, flow, true);
 }
 
 Outcome start(Context& context, Flow& flow, uint64_t received) {

@@ -33,9 +33,9 @@ inline bool wakes(const Flow& flow, tcp::Events events) {
   return (static_cast<unsigned>(flow.wait) & events) != 0;
 }
 
-/// Runs the program of a TCP flow that is connected, because it `wakes` or has begun. `shared`: the
-/// flow's class. For the packet's way, in one piece with that.
-Outcome proceed(Context& context, FlowClass& shared, Flow& flow);
+/// Runs the program of a TCP flow that is connected, because it `wakes` or has begun.
+/// `template_side`: the flow's class. For the packet's way: always inlined.
+Outcome proceed(Context& context, FlowClass& template_side, Flow& flow);
 
 /// Begins the program, and runs it.
 Outcome start(Context& context, Flow& flow, uint64_t received);

@@ -54,12 +54,12 @@ Captures::Capture& Captures::begin(CaptureMap& captures, uint32_t key,
                          .first;
   Capture& capture = entry->second;
   try {
-    capture.watch = watches_.begin({.transmitting = request.transmitting,
-                                    .receiving = request.receiving,
-                                    .filter = request.filter,
-                                    .snap_length = request.snap_length,
-                                    .budget = request.cyclic ? UINT64_MAX : request.limit},
-                                   [&capture](const SeenFrame& seen) { keep(capture, seen); });
+    capture.tap = taps_.begin({.transmitting = request.transmitting,
+                               .receiving = request.receiving,
+                               .filter = request.filter,
+                               .snap_length = request.snap_length,
+                               .budget = request.cyclic ? UINT64_MAX : request.limit},
+                              [&capture](const SeenFrame& seen) { keep(capture, seen); });
   } catch (...) {
     captures.erase(entry);
     throw;
@@ -68,7 +68,7 @@ Captures::Capture& Captures::begin(CaptureMap& captures, uint32_t key,
 }
 
 void Captures::end(Capture& capture) {
-  if (std::exchange(capture.active, false)) watches_.end(capture.watch);
+  if (std::exchange(capture.active, false)) taps_.end(capture.tap);
 }
 
 void Captures::drop_oldest(Capture& capture) {
@@ -152,7 +152,7 @@ void Captures::remove(uint32_t id) {
 
 Json Captures::fetch(uint32_t id, size_t most, uint32_t snap_length) {
   Capture& capture = find(id);
-  watches_.collect();
+  taps_.collect();
   Json frames = take(capture, most, snap_length);
   return {{"pending", capture.frames.size()},
           {"start_ts", capture.started},
@@ -160,7 +160,7 @@ Json Captures::fetch(uint32_t id, size_t most, uint32_t snap_length) {
 }
 
 Json Captures::status() {
-  watches_.collect();
+  taps_.collect();
   Json all = Json::array();
   for (const auto& [id, capture] : captures_)
     all.push_back({{"id", id},
@@ -199,7 +199,7 @@ void Captures::stop_queue(uint32_t port) {
 }
 
 Json Captures::take_queue(uint32_t port) {
-  watches_.collect();
+  taps_.collect();
   const auto found = queues_.find(port);
   return found == queues_.end() ? Json::array() : take(found->second, SIZE_MAX, 0);
 }

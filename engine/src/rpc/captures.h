@@ -9,7 +9,7 @@
 #include "control/clock.h"
 #include "json/json_text.h"
 #include "rpc/budgets.h"
-#include "rpc/frame_watches.h"
+#include "rpc/capture_taps.h"
 
 namespace engine {
 
@@ -31,8 +31,8 @@ class Captures {
   static constexpr size_t kMost = 10;                 ///< captures at once, as in TRex
   static constexpr uint64_t kMostFrames = 1'000'000;  ///< in one capture or queue
 
-  Captures(const EngineClock& clock, FrameWatches& watches, Budgets& budgets)
-      : clock_(clock), watches_(watches), budgets_(budgets) {}
+  Captures(const EngineClock& clock, CaptureTaps& taps, Budgets& budgets)
+      : clock_(clock), taps_(taps), budgets_(budgets) {}
 
   /// Returns the new capture's id. Throws RpcError: no filter, too many captures, no memory for so
   /// many frames even if they are short.
@@ -69,7 +69,7 @@ class Captures {
   struct Capture {
     CaptureRequest request;
     Charge memory;
-    uint32_t watch = 0;
+    uint32_t tap = 0;
     double started = 0;
     bool active = true;
     uint64_t matched = 0;
@@ -89,7 +89,7 @@ class Captures {
   Json take(Capture& capture, size_t most, uint32_t snap_length) const;
 
   const EngineClock& clock_;
-  FrameWatches& watches_;
+  CaptureTaps& taps_;
   Budgets& budgets_;
   uint32_t last_id_ = 0;
   CaptureMap captures_;  ///< by id

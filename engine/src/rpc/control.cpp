@@ -14,11 +14,11 @@ namespace engine {
 ControlState::ControlState(const Subjects& engine, const EngineConfig& config)
     : engine(engine),
       ownership(engine.ports.infos().size()),
-      profiles(engine, sessions, budgets.profiles),
+      profiles(engine, subscribers, budgets.profiles),
       machine(engine),
-      watches(engine.frames, engine.ports.infos().size()),
-      captures(engine.clock, watches, budgets),
-      pcap_files(engine.clock, engine.frames, watches, config.pcap_folder),
+      taps(engine.frames, engine.ports.infos().size()),
+      captures(engine.clock, taps, budgets),
+      pcap_files(engine.clock, engine.frames, taps, config.pcap_folder),
       paced_frames(engine.clock, engine.frames),
       topology(budgets.profiles),
       tunnels(engine.ports, budgets.profiles),
@@ -118,8 +118,8 @@ double Control::advance() {
   answer_waiting();
   const double now = state_.engine.clock.now();
   attempt("packets to send", [&] { state_.paced_frames.advance(now); });
-  if (state_.watches.active()) {
-    attempt("captured frames", [this] { state_.watches.collect(); });
+  if (state_.taps.active()) {
+    attempt("captured frames", [this] { state_.taps.collect(); });
     attempt("capture files", [this] { state_.pcap_files.advance(); });
   }
   if (now >= next_sample_) {
@@ -130,7 +130,7 @@ double Control::advance() {
     attempt("devices", [this] { warnings_.look(); });
   }
   double patience = std::min(state_.profiles.patience(), state_.paced_frames.patience(now));
-  if (state_.watches.active()) patience = std::min(patience, kCollectPeriod);
+  if (state_.taps.active()) patience = std::min(patience, kCollectPeriod);
   if (!waiting_.empty()) patience = std::min(patience, Resolution::kLookPeriod);
   return std::clamp(next_sample_ - now, 0.0, std::max(patience, 0.0));
 }
@@ -142,9 +142,9 @@ void Control::tell_link_changes() {
     state_.link_up[port] = up;
     Json attributes = port_attributes(state_, port);
     attributes.erase("layer_cfg");
-    state_.sessions.publish(Event::port_attributes,
-                            {{"port_id", port}, {"attr", std::move(attributes)}},
-                            state_.engine.clock.now());
+    state_.subscribers.publish(Event::port_attributes,
+                               {{"port_id", port}, {"attr", std::move(attributes)}},
+                               state_.engine.clock.now());
   }
 }
 

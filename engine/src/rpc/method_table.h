@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "json/json_text.h"
-#include "net/path.h"
+#include "net/l2_header.h"
 
 namespace engine {
 

@@ -10,8 +10,8 @@
 #include "control/subjects.h"
 #include "json/json_text.h"
 #include "rpc/budgets.h"
+#include "rpc/capture_taps.h"
 #include "rpc/captures.h"
-#include "rpc/frame_watches.h"
 #include "rpc/machine_statistics.h"
 #include "rpc/method_table.h"
 #include "rpc/paced_frames.h"
@@ -33,11 +33,11 @@ struct ControlState {
 
   const Subjects engine;
   Budgets budgets;  ///< before all that takes from them
-  Sessions sessions;
+  RpcSubscribers subscribers;
   Ownership ownership;
   ProfileTable profiles;
   MachineStatistics machine;
-  FrameWatches watches;
+  CaptureTaps taps;
   Captures captures;
   PcapFiles pcap_files;
   PacedFrames paced_frames;

@@ -29,11 +29,11 @@ Json PcapFiles::start(const Request& request) {
   Writing& writing = entry->second;
   try {
     // From here on frames come, and have a file to go to.
-    writing.watch = watches_.begin({.transmitting = {request.port},
-                                    .receiving = {request.port},
-                                    .filter = request.filter,
-                                    .snap_length = request.snap_length},
-                                   [&writing](const SeenFrame& seen) { keep(writing, seen); });
+    writing.tap = taps_.begin({.transmitting = {request.port},
+                               .receiving = {request.port},
+                               .filter = request.filter,
+                               .snap_length = request.snap_length},
+                              [&writing](const SeenFrame& seen) { keep(writing, seen); });
     return status_of(writing);
   } catch (...) {
     files_.erase(entry);
@@ -68,7 +68,7 @@ void PcapFiles::keep(Writing& writing, const SeenFrame& seen) {
 
 void PcapFiles::end(Writing& writing) {
   if (!std::exchange(writing.active, false)) return;
-  watches_.end(writing.watch);
+  taps_.end(writing.tap);
   if (!writing.file.flush() && writing.error.empty()) writing.error = std::strerror(errno);
 }
 
@@ -141,7 +141,7 @@ void add_pcap_methods(MethodTable& methods, ControlState& state) {
     return state.pcap_files.stop(state.port_of(params));
   });
   methods.add("stackcost_get_pcap", Access::reader, {}, [&state](const Json&) {
-    state.watches.collect();
+    state.taps.collect();
     state.pcap_files.advance();
     return state.pcap_files.status();
   });

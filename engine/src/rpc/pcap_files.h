@@ -8,7 +8,7 @@
 #include "control/clock.h"
 #include "control/frames.h"
 #include "json/json_text.h"
-#include "rpc/frame_watches.h"
+#include "rpc/capture_taps.h"
 
 namespace engine {
 
@@ -26,9 +26,9 @@ class PcapFiles {
   };
 
   /// `folder` empty: none was given.
-  PcapFiles(const EngineClock& clock, const Frames& frames, FrameWatches& watches,
+  PcapFiles(const EngineClock& clock, const Frames& frames, CaptureTaps& taps,
             const std::string& folder)
-      : clock_(clock), frames_(frames), watches_(watches), folder_(folder) {}
+      : clock_(clock), frames_(frames), taps_(taps), folder_(folder) {}
 
   /// Begins a file; returns its status. Throws RpcError: no folder, a name that leads elsewhere, a
   /// file that cannot be made, a port that already has one.
@@ -45,7 +45,7 @@ class PcapFiles {
     Request request;
     std::string path;
     PcapFile file;
-    uint32_t watch = 0;
+    uint32_t tap = 0;
     Nanoseconds epoch;       ///< wall-clock time at engine time 0
     uint64_t unseen_before;  ///< frames of the port lost to captures before this one
     bool active = true;
@@ -62,7 +62,7 @@ class PcapFiles {
 
   const EngineClock& clock_;
   const Frames& frames_;
-  FrameWatches& watches_;
+  CaptureTaps& taps_;
   const std::string folder_;
   std::map<uint32_t, Writing> files_;  ///< by port
 };

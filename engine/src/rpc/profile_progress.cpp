@@ -77,8 +77,8 @@ RunStep next_step(ProfileSlot& slot, double now) {
 namespace {
 
 /// How often running profiles are looked at; each look interrupts the data threads (seconds).
-constexpr double kWatchPeriod = 0.02;
-constexpr double kWatchPeriodPerProfile = 0.001;
+constexpr double kPollPeriod = 0.02;
+constexpr double kPollPeriodPerProfile = 0.001;
 constexpr double kIdlePatience = 0.1;
 constexpr double kTransientPatience = 0.002;
 
@@ -109,7 +109,7 @@ void ProfileTable::set_state(const std::string& id, ProfileSlot& slot, ProfileSt
   Json data = event_data(id);
   data["state"] = static_cast<int>(state);
   if (!error.empty()) data["error"] = error;
-  sessions_.publish(Event::profile_state, data, clock_.now());
+  subscribers_.publish(Event::profile_state, data, clock_.now());
   update_server_state();
 }
 
@@ -120,18 +120,18 @@ void ProfileTable::update_server_state() {
   highest = as_server_state(highest);
   if (highest == state_) return;
   state_ = highest;
-  sessions_.publish(Event::state, {{"state", static_cast<int>(state_)}, {"epoch", epoch_}},
-                    clock_.now());
+  subscribers_.publish(Event::state, {{"state", static_cast<int>(state_)}, {"epoch", epoch_}},
+                       clock_.now());
 }
 
 void ProfileTable::advance() {
-  const bool watch_due = clock_.now() >= next_watch_;
+  const bool poll_due = clock_.now() >= next_poll_;
   size_t running = 0;
   for (auto entry = profiles_.begin(); entry != profiles_.end();) {
     auto& [id, slot] = *entry;
     bool removed = false;
     try {
-      removed = step(id, slot, watch_due);
+      removed = step(id, slot, poll_due);
     } catch (const std::exception& error) {
       give_up(id, slot, error.what());
     }
@@ -139,12 +139,11 @@ void ProfileTable::advance() {
     entry = removed ? profiles_.erase(entry) : std::next(entry);
     if (removed) update_server_state();
   }
-  if (watch_due)
-    next_watch_ =
-        clock_.now() + kWatchPeriod + kWatchPeriodPerProfile * static_cast<double>(running);
+  if (poll_due)
+    next_poll_ = clock_.now() + kPollPeriod + kPollPeriodPerProfile * static_cast<double>(running);
 }
 
-bool ProfileTable::step(const std::string& id, ProfileSlot& slot, bool watch_due) {
+bool ProfileTable::step(const std::string& id, ProfileSlot& slot, bool poll_due) {
   switch (slot.state) {
     case ProfileState::idle:
     case ProfileState::loaded:
@@ -157,8 +156,8 @@ bool ProfileTable::step(const std::string& id, ProfileSlot& slot, bool watch_due
       break;
     case ProfileState::transmit:
       if (slot.flow_samples.patience(clock_.now()) == 0)
-        slot.flow_samples.add(slot.handle->watched_flows(), clock_.now());
-      if (watch_due) watch(id, slot);
+        slot.flow_samples.add(slot.handle->sampled_flows(), clock_.now());
+      if (poll_due) poll_run(id, slot);
       break;
     case ProfileState::cleanup:
       // There is no run when its start was refused and the event that says so failed.
@@ -194,7 +193,7 @@ double ProfileTable::patience() const {
     else if (is_transient(slot.state))
       patience = std::min(patience, kTransientPatience);
     if (slot.state == ProfileState::transmit)
-      patience = std::min({patience, kWatchPeriod, slot.flow_samples.patience(clock_.now())});
+      patience = std::min({patience, kPollPeriod, slot.flow_samples.patience(clock_.now())});
   }
   return patience;
 }
@@ -286,7 +285,7 @@ void ProfileTable::refuse_run(const std::string& id, ProfileSlot& slot, const st
   set_state(id, slot, ProfileState::loaded);
 }
 
-void ProfileTable::watch(const std::string& id, ProfileSlot& slot) {
+void ProfileTable::poll_run(const std::string& id, ProfileSlot& slot) {
   const double now = clock_.now();
   slot.run = slot.handle->status();
   const RunStep step = next_step(slot, now);
@@ -336,14 +335,14 @@ void ProfileTable::finish_cleanup(const std::string& id, ProfileSlot& slot) {
 bool ProfileTable::may_be_removed(ProfileSlot& slot) const {
   const double now = clock_.now();
   if (!slot.deletion_told) {
-    if (!sessions_.owner_delivered() && now - slot.deleting < kDeletionLimit) return false;
+    if (!subscribers_.owner_delivered() && now - slot.deleting < kDeletionLimit) return false;
     slot.deletion_told = now;
   }
   return now - *slot.deletion_told >= kDeletionVisible;
 }
 
 bool ProfileTable::remove(const std::string& id, ProfileSlot& slot) {
-  sessions_.publish(Event::profile_cleared, event_data(id), clock_.now());
+  subscribers_.publish(Event::profile_cleared, event_data(id), clock_.now());
   if (id != kDefault) return true;
   const uint64_t epoch = slot.epoch + 1;
   slot = ProfileSlot(budget_);

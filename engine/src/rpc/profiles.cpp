@@ -24,11 +24,11 @@ bool at_rest(const ProfileSlot& slot) {
 
 }  // namespace
 
-ProfileTable::ProfileTable(const Subjects& engine, Sessions& sessions, ByteBudget& budget)
+ProfileTable::ProfileTable(const Subjects& engine, RpcSubscribers& subscribers, ByteBudget& budget)
     : clock_(engine.clock),
       ports_(engine.ports),
       runs_(engine.runs),
-      sessions_(sessions),
+      subscribers_(subscribers),
       budget_(budget),
       latency_(engine.clock, engine.latency, engine.ports) {
   added(kDefault);

@@ -186,7 +186,7 @@ class ProfileTable {
   static constexpr size_t kLongestId = 1'000;   ///< bytes
 
   /// `budget` pays for profiles.
-  ProfileTable(const Subjects& engine, Sessions& sessions, ByteBudget& budget);
+  ProfileTable(const Subjects& engine, RpcSubscribers& subscribers, ByteBudget& budget);
 
   /// One piece of a profile's JSON. True: a profile with this `md5` is loaded under this id
   /// already, nothing need follow. Nothing is parsed yet. Throws RpcError also when there are too
@@ -253,7 +253,7 @@ class ProfileTable {
   Json event_data(const std::string& id) const;
 
   /// Takes one profile a step further. True: it is to be erased.
-  bool step(const std::string& id, ProfileSlot& slot, bool watch_due);
+  bool step(const std::string& id, ProfileSlot& slot, bool poll_due);
   /// Ends what the profile is about after a step that failed; it stays loaded.
   void give_up(const std::string& id, ProfileSlot& slot, const std::string& why);
   ProfileSlot& added(const std::string& id);
@@ -265,7 +265,7 @@ class ProfileTable {
   void start_run(const std::string& id, ProfileSlot& slot);
   void abandon_start(const std::string& id, ProfileSlot& slot, const std::string& why);
   void refuse_run(const std::string& id, ProfileSlot& slot, const std::string& why);
-  void watch(const std::string& id, ProfileSlot& slot);
+  void poll_run(const std::string& id, ProfileSlot& slot);
   void begin_cleanup(const std::string& id, ProfileSlot& slot);
   void finish_cleanup(const std::string& id, ProfileSlot& slot);
   bool may_be_removed(ProfileSlot& slot) const;
@@ -278,13 +278,13 @@ class ProfileTable {
   const EngineClock& clock_;
   const Ports& ports_;
   Runs& runs_;
-  Sessions& sessions_;
+  RpcSubscribers& subscribers_;
   ByteBudget& budget_;
   LatencyControl latency_;
   std::map<std::string, ProfileSlot> profiles_;
   ProfileState state_ = ProfileState::idle;
   uint64_t epoch_ = 1;
-  double next_watch_ = 0;
+  double next_poll_ = 0;
   RunStatistics total_;
   std::array<CounterBlock, kSides> finished_{};  ///< sums of finished runs of this epoch
 };

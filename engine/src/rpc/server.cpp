@@ -68,7 +68,7 @@ struct RpcServer::Implementation {
 
   /// Wakes all subscribers when there are events for them.
   void ring() {
-    if (control.state().sessions.take_doorbell())
+    if (control.state().subscribers.take_doorbell())
       doorbell.send(zmq::buffer(kDoorbell), zmq::send_flags::dontwait);
   }
 
@@ -105,16 +105,16 @@ struct RpcServer::Implementation {
   }
 
   void say_farewell() {
-    Sessions& sessions = control.state().sessions;
+    RpcSubscribers& subscribers = control.state().subscribers;
     control.abandon(kStops);
-    sessions.publish(Event::server_stopped, {{"cause", "server shutdown"}},
-                     control.state().engine.clock.now());
+    subscribers.publish(Event::server_stopped, {{"cause", "server shutdown"}},
+                        control.state().engine.clock.now());
     const auto deadline = std::chrono::steady_clock::now() + kFarewell;
     do {
       ring();
       serve(0.01);
       control.abandon(kStops);
-    } while (!sessions.all_delivered() && std::chrono::steady_clock::now() < deadline);
+    } while (!subscribers.all_delivered() && std::chrono::steady_clock::now() < deadline);
   }
 
   Control control;

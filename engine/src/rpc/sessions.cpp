@@ -45,28 +45,29 @@ constexpr uint64_t kBytesPerEvent = 1'000;
 
 }  // namespace
 
-Sessions::Session& Sessions::session(int64_t id, double now) {
-  if (const auto found = sessions_.find(id); found != sessions_.end()) return found->second;
-  if (sessions_.size() >= kMaxSessions) {
+RpcSubscribers::RpcSubscriber& RpcSubscribers::subscriber(int64_t id, double now) {
+  if (const auto found = subscribers_.find(id); found != subscribers_.end()) return found->second;
+  if (subscribers_.size() >= kMaxSubscribers) {
     const auto longest = [](const auto& a, const auto& b) {
       return std::pair(!a.second.reader, a.second.asked) <
              std::pair(!b.second.reader, b.second.asked);
     };
-    sessions_.erase(std::min_element(sessions_.begin(), sessions_.end(), longest));
+    subscribers_.erase(std::min_element(subscribers_.begin(), subscribers_.end(), longest));
   }
-  return sessions_.emplace(id, Session{.reader = true, .asked = now}).first->second;
+  return subscribers_.emplace(id, RpcSubscriber{.reader = true, .asked = now}).first->second;
 }
 
-void Sessions::acquire(int64_t id, double now) {
-  session(id, now).reader = false;
+void RpcSubscribers::acquire(int64_t id, double now) {
+  subscriber(id, now).reader = false;
 }
 
-void Sessions::release(int64_t id) {
-  if (const auto found = sessions_.find(id); found != sessions_.end()) found->second.reader = true;
+void RpcSubscribers::release(int64_t id) {
+  if (const auto found = subscribers_.find(id); found != subscribers_.end())
+    found->second.reader = true;
 }
 
-Json Sessions::take(int64_t id, double now, uint64_t most_bytes) {
-  Session& asking = session(id, now);
+Json RpcSubscribers::take(int64_t id, double now, uint64_t most_bytes) {
+  RpcSubscriber& asking = subscriber(id, now);
   asking.asked = now;
   Json events = Json::array();
   uint64_t text = 0;
@@ -78,11 +79,11 @@ Json Sessions::take(int64_t id, double now, uint64_t most_bytes) {
   return events;
 }
 
-void Sessions::publish(Event event, const Json& data, double now) {
-  const auto gone = [now](const Session& session) {
-    return !session.events.empty() && now - session.asked > kPatience;
+void RpcSubscribers::publish(Event event, const Json& data, double now) {
+  const auto gone = [now](const RpcSubscriber& subscriber) {
+    return !subscriber.events.empty() && now - subscriber.asked > kPatience;
   };
-  std::erase_if(sessions_,
+  std::erase_if(subscribers_,
                 [&](const auto& entry) { return entry.second.reader && gone(entry.second); });
   doorbell_ = true;
   Told told{.event = {{"name", "trex-event"}, {"type", static_cast<int>(event)}, {"data", data}},
@@ -91,24 +92,24 @@ void Sessions::publish(Event event, const Json& data, double now) {
   told.text += dump_json(told.event).size();
   if (!told.memory.grow(kBytesPerEvent + 2 * told.text)) return;
   const auto shared = std::make_shared<const Told>(std::move(told));
-  for (auto& [id, session] : sessions_) {
-    if (gone(session) || session.events.size() >= kMostEvents) continue;
-    session.events.push_back(shared);
-    ++session.next_sequence;
+  for (auto& [id, subscriber] : subscribers_) {
+    if (gone(subscriber) || subscriber.events.size() >= kMostEvents) continue;
+    subscriber.events.push_back(shared);
+    ++subscriber.next_sequence;
   }
 }
 
-bool Sessions::take_doorbell() {
+bool RpcSubscribers::take_doorbell() {
   return std::exchange(doorbell_, false);
 }
 
-bool Sessions::all_delivered() const {
-  return std::all_of(sessions_.begin(), sessions_.end(),
+bool RpcSubscribers::all_delivered() const {
+  return std::all_of(subscribers_.begin(), subscribers_.end(),
                      [](const auto& entry) { return entry.second.events.empty(); });
 }
 
-bool Sessions::owner_delivered() const {
-  return std::all_of(sessions_.begin(), sessions_.end(), [](const auto& entry) {
+bool RpcSubscribers::owner_delivered() const {
+  return std::all_of(subscribers_.begin(), subscribers_.end(), [](const auto& entry) {
     return entry.second.reader || entry.second.events.empty();
   });
 }
@@ -145,9 +146,9 @@ Json acquire(ControlState& state, const Json& params) {
   Json handlers = state.ownership.acquire(params.at("user"), session, params.at("force"));
   if (taken_over) {
     state.profiles.abandon_starts("another client took the context over");
-    state.sessions.release(previous);
+    state.subscribers.release(previous);
   }
-  state.sessions.acquire(session, state.engine.clock.now());
+  state.subscribers.acquire(session, state.engine.clock.now());
   state.profiles.drop_uploads();
   state.topology.drop_pieces();
   state.tunnels.drop_pieces();
@@ -156,7 +157,7 @@ Json acquire(ControlState& state, const Json& params) {
 
 Json release(ControlState& state) {
   state.profiles.abandon_starts("the context was released");
-  state.sessions.release(state.ownership.session());
+  state.subscribers.release(state.ownership.session());
   state.ownership.release();
   return Json::object();
 }
@@ -180,7 +181,7 @@ void add_session_methods(MethodTable& methods, ControlState& state) {
   });
 
   methods.add("publish_now", Access::reader, {}, [&state](const Json&) {
-    state.sessions.ring();
+    state.subscribers.ring();
     return Json::object();
   });
 
@@ -189,8 +190,9 @@ void add_session_methods(MethodTable& methods, ControlState& state) {
         // What an answer holds beside the events is short.
         constexpr uint64_t kRest = 1'000;
         const uint64_t left = state.budgets.replies.left();
-        return Json{{"data", state.sessions.take(params.at("session_id"), state.engine.clock.now(),
-                                                 left - std::min(left, kRest))}};
+        return Json{
+            {"data", state.subscribers.take(params.at("session_id"), state.engine.clock.now(),
+                                            left - std::min(left, kRest))}};
       });
 }
 

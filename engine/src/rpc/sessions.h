@@ -51,14 +51,14 @@ enum class Event : int {
   server_stopped = 100,
 };
 
-/// The queues of all sessions. A session is kept while it owns the context; a reader only while it
-/// keeps asking. Sequence numbers have no gaps: a client that sees one ends its own process.
-class Sessions {
+/// The queues of events of all sessions. One is kept while it owns the context; a reader only while
+/// it keeps asking. Sequence numbers have no gaps: a client that sees one ends its own process.
+class RpcSubscribers {
  public:
   /// A session that does not ask for this long gets no more events (seconds).
   static constexpr double kPatience = 10;
   /// Beyond this the reader that has not asked for the longest time is forgotten.
-  static constexpr size_t kMaxSessions = 1'000;
+  static constexpr size_t kMaxSubscribers = 1'000;
   /// A session that has so many to ask for gets no more until it does.
   static constexpr size_t kMostEvents = 10'000;
   /// What all events together may take. What is published beyond it reaches nobody.
@@ -91,17 +91,17 @@ class Sessions {
     uint64_t text;
     Charge memory;
   };
-  struct Session {
+  struct RpcSubscriber {
     bool reader;
     double asked;  ///< when, last
     uint64_t next_sequence = 0;
     std::deque<std::shared_ptr<const Told>> events = {};  ///< the last one before next_sequence
   };
 
-  Session& session(int64_t id, double now);
+  RpcSubscriber& subscriber(int64_t id, double now);
 
   ByteBudget memory_{"events", kMostBytes, "ask for events (get_async_events)"};
-  std::map<int64_t, Session> sessions_;
+  std::map<int64_t, RpcSubscriber> subscribers_;
   bool doorbell_ = false;
 };
 

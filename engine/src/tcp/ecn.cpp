@@ -32,16 +32,16 @@ void on_code_point(Context& context, Flow& flow, const RxSegment& segment) {
 }
 
 void agree_on_ecn(Context& context, Flow& flow, const RxSegment& syn) {
-  FlowClass& shared = context.class_of(flow);
+  FlowClass& template_side = context.class_of(flow);
   // Section 6.1.1: a SYN offers by both flags, a SYN-ACK agrees by ECE alone; both at once in an
   // answer would come from one that reflects what it does not know.
   const bool answer = syn.is(kAck);
   const bool agreed = syn.is(kEce) && syn.is(kCwr) != answer;
-  const bool wanted =
-      shared.tunables->ecn == kEcnActive || (shared.tunables->ecn == kEcnPassive && !answer);
+  const bool wanted = template_side.tunables->ecn == kEcnActive ||
+                      (template_side.tunables->ecn == kEcnPassive && !answer);
   if (!agreed || !wanted) return;
   flow.set(kEcn);
-  ++(*shared.counters)[Counter::tcps_ecn_shs];
+  ++(*template_side.counters)[Counter::tcps_ecn_shs];
 }
 
 uint8_t syn_ecn_flags(Context& context, const Flow& flow) {

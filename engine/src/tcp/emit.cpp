@@ -49,9 +49,9 @@ struct Payload {
 /// Sends any segment but a SYN.
 [[gnu::always_inline]] inline bool emit(Context& context, Flow& flow, uint32_t sequence,
                                         uint8_t flags, const Payload& payload) {
-  FlowClass& shared = context.class_of(flow);
-  TransmitQueue& queue = *shared.transmit;
-  CounterBlock& counters = *shared.counters;
+  FlowClass& template_side = context.class_of(flow);
+  TransmitQueue& queue = *template_side.transmit;
+  CounterBlock& counters = *template_side.counters;
   Frame* const frame = queue.next_as_it_is();
   if (frame == nullptr) {
     ++counters[Counter::tcps_nombuf];
@@ -72,11 +72,11 @@ struct Payload {
                         .length = kFixedHeader + (flow.has(kTimestamps) ? kTimestampsLength : 0) +
                                   (count != 0 ? 4 + 8 * count : 0),
                         .flags = flags,
-                        .window = shared.windows[flow.has(kScaling)]};
+                        .window = template_side.windows[flow.has(kScaling)]};
   frame->payload = payload.bytes;
   frame->payload_length = payload.length;
-  const Path& path = (*shared.paths)[flow.path];
-  uint8_t* end = write_headers(shared, flow, path, *frame, header, payload.length, ecn);
+  const L2Header& l2 = (*template_side.l2_headers)[flow.l2_header];
+  uint8_t* end = write_headers(template_side, flow, l2, *frame, header, payload.length, ecn);
   if (payload.length > flow.mss) frame->segment_size = flow.mss;
   if (flow.has(kTimestamps)) end = write_timestamps(context, flow, end);
   if (count != 0) {
@@ -104,15 +104,15 @@ QueuedBuffer buffer_at(Context& context, const Flow& flow, uint32_t sequence) {
 
 }  // namespace
 
-[[gnu::noinline]] uint8_t* write_long_headers(const FlowClass& shared, const Flow& flow,
-                                              const Path& path, Frame& frame, TxHeader header,
+[[gnu::noinline]] uint8_t* write_long_headers(const FlowClass& template_side, const Flow& flow,
+                                              const L2Header& l2, Frame& frame, TxHeader header,
                                               uint32_t payload, uint32_t ecn) {
   const bool ipv4 = flow.local.is_v4();
   const uint32_t in_ip = header.length + payload;
-  uint8_t* const ip = frame.head + write_ethernet(frame.head, path, ether_type_of_ip(ipv4));
-  uint8_t* const tcp =
-      compose_ip(ip, flow.local, flow.remote, kProtocolTcp, in_ip,
-                 shared.tunables->tos_with(static_cast<uint8_t>(ecn)), shared.tunables->ttl, false);
+  uint8_t* const ip = frame.head + write_ethernet(frame.head, l2, ether_type_of_ip(ipv4));
+  uint8_t* const tcp = compose_ip(ip, flow.local, flow.remote, kProtocolTcp, in_ip,
+                                  template_side.tunables->tos_with(static_cast<uint8_t>(ecn)),
+                                  template_side.tunables->ttl, false);
   frame.head_length = static_cast<uint16_t>(tcp + header.length - frame.head);
   frame.segment_size = 0;
   frame.checksums = Checksums::partial;
@@ -139,23 +139,24 @@ QueuedBuffer buffer_at(Context& context, const Flow& flow, uint32_t sequence) {
 }
 
 bool has_mbuf(Context& context, const Flow& flow) {
-  FlowClass& shared = context.class_of(flow);
-  if (shared.transmit->next() != nullptr) return true;
-  ++(*shared.counters)[Counter::tcps_nombuf];
+  FlowClass& template_side = context.class_of(flow);
+  if (template_side.transmit->next() != nullptr) return true;
+  ++(*template_side.counters)[Counter::tcps_nombuf];
   return false;
 }
 
 uint32_t segment_length(Context& context, const Flow& flow, uint32_t sequence, uint32_t length) {
   if (length > flow.mss) {
-    const FlowClass& shared = *context.classes[flow.flow_class];
-    const uint32_t most = std::min(shared.transmit->offloads().max_payload, Buffer::kMaxSpan - 128);
+    const FlowClass& template_side = *context.classes[flow.flow_class];
+    const uint32_t most =
+        std::min(template_side.transmit->offloads().max_payload, Buffer::kMaxSpan - 128);
     length = std::min(length, most > flow.mss ? most / flow.mss * flow.mss : flow.mss);
   }
   // Without an extension there is but one buffer.
   if (flow.extension == Flow::kNone) return length;
   const QueuedBuffer queued = buffer_at(context, flow, sequence);
-  const FlowClass& shared = *context.classes[flow.flow_class];
-  return std::min(length, queued.base + (*shared.buffers)[queued.buffer].size() - sequence);
+  const FlowClass& template_side = *context.classes[flow.flow_class];
+  return std::min(length, queued.base + (*template_side.buffers)[queued.buffer].size() - sequence);
 }
 
 bool emit_control(Context& context, Flow& flow, uint32_t sequence, uint8_t flags) {
@@ -166,8 +167,8 @@ bool emit_control(Context& context, Flow& flow, uint32_t sequence, uint8_t flags
 }
 
 bool emit_data(Context& context, Flow& flow, uint32_t sequence, uint32_t length, bool fin) {
-  FlowClass& shared = context.class_of(flow);
-  CounterBlock& counters = *shared.counters;
+  FlowClass& template_side = context.class_of(flow);
+  CounterBlock& counters = *template_side.counters;
   const uint32_t end = sequence + length;
   const bool first_in_flight = flow.snd_una == flow.snd_max;
   uint8_t flags = kAck;
@@ -175,12 +176,12 @@ bool emit_data(Context& context, Flow& flow, uint32_t sequence, uint32_t length,
   Payload payload;
   if (length != 0) {
     const QueuedBuffer queued = buffer_at(context, flow, sequence);
-    const Buffer& buffer = (*shared.buffers)[queued.buffer];
+    const Buffer& buffer = (*template_side.buffers)[queued.buffer];
     const uint32_t offset = sequence - queued.base;
     payload.bytes = buffer.at(offset, length);
     payload.length = length;
-    if (!shared.transmit->offloads().checksum) payload.sum = buffer.sum(offset, length);
-    if (end == flow.snd_end || shared.tunables->push_always) flags |= kPsh;
+    if (!template_side.transmit->offloads().checksum) payload.sum = buffer.sum(offset, length);
+    if (end == flow.snd_end || template_side.tunables->push_always) flags |= kPsh;
   }
   if (!emit(context, flow, sequence, flags, payload)) return false;
 
@@ -203,7 +204,7 @@ bool emit_data(Context& context, Flow& flow, uint32_t sequence, uint32_t length,
   return true;
 }
 
-void send_reset(Context& context, Side side, const RxSegment& segment, const Path& path,
+void send_reset(Context& context, Side side, const RxSegment& segment, const L2Header& l2,
                 const Tunables& tunables) {
   if (segment.is(kRst)) return;
   TransmitQueue& queue = *context.transmit[index_of(side)];
@@ -211,8 +212,7 @@ void send_reset(Context& context, Side side, const RxSegment& segment, const Pat
   if (frame == nullptr) return;
   const IpAddress local = segment.destination();
   const IpAddress remote = segment.source();
-  uint8_t* const ip =
-      frame->head + write_ethernet(frame->head, path, ether_type_of_ip(segment.ipv4));
+  uint8_t* const ip = frame->head + write_ethernet(frame->head, l2, ether_type_of_ip(segment.ipv4));
   uint8_t* const tcp = compose_ip(ip, local, remote, kProtocolTcp, kFixedHeader,
                                   tunables.tos_with(0), tunables.ttl, false);
   TxHeader header{.flags = kRst};

@@ -19,15 +19,15 @@ uint32_t initial_sequence(const Context& context, uint32_t hash) {
 
 /// The longest segment that the flow's port sends, payload and options, bytes. The tags of a
 /// server's flow are those of the SYN.
-[[gnu::always_inline]] inline uint16_t own_mss(const FlowClass& shared, const Flow& flow) {
-  if (shared.tagged_mtu == 0) [[likely]]
-    return shared.tunables->mss;
-  const VlanTags& tags = (*shared.paths)[flow.path].tags;
-  return shared.tunables->mss_within(shared.tagged_mtu - tag_bytes_in_mtu(tags));
+[[gnu::always_inline]] inline uint16_t own_mss(const FlowClass& template_side, const Flow& flow) {
+  if (template_side.tagged_mtu == 0) [[likely]]
+    return template_side.tunables->mss;
+  const VlanTags& tags = (*template_side.l2_headers)[flow.l2_header].tags;
+  return template_side.tunables->mss_within(template_side.tagged_mtu - tag_bytes_in_mtu(tags));
 }
 
-[[gnu::always_inline]] inline void start_flow(Context& context, const FlowClass& shared, Flow& flow,
-                                              uint32_t hash) {
+[[gnu::always_inline]] inline void start_flow(Context& context, const FlowClass& template_side,
+                                              Flow& flow, uint32_t hash) {
   const uint32_t sequence = initial_sequence(context, hash);
   flow.snd_una = flow.snd_nxt = flow.snd_max = sequence;
   flow.snd_end = sequence + 1;
@@ -36,8 +36,8 @@ uint32_t initial_sequence(const Context& context, uint32_t hash) {
   flow.ts_recent = 0;
   flow.recover = sequence;
   flow.srtt_us = flow.rttvar_us = 0;
-  flow.mss = own_mss(shared, flow);
-  flow.scales = shared.receive_scale;
+  flow.mss = own_mss(template_side, flow);
+  flow.scales = template_side.receive_scale;
   flow.duplicate_acks = 0;
   flow.retransmissions = flow.probes = 0;
   flow.tx_buffer = Flow::kNone;
@@ -46,18 +46,20 @@ uint32_t initial_sequence(const Context& context, uint32_t hash) {
 }
 
 /// After the SYN, whose own timer is due first.
-void limit_handshake(Context& context, const FlowClass& shared, Flow& flow) {
-  context.wheel.arm_late(flow, TimerKind::keep, context.tick, shared.keep_init);
+void limit_handshake(Context& context, const FlowClass& template_side, Flow& flow) {
+  context.wheel.arm<TimerWheel::Known::looked_at_by>(flow, TimerKind::idle, context.tick,
+                                                     template_side.keep_init);
 }
 
 /// Agrees on options with what a SYN or SYN-ACK offers.
-[[gnu::always_inline]] inline void agree_on_options(Context& context, const FlowClass& shared,
-                                                    Flow& flow, const RxSegment& syn) {
+[[gnu::always_inline]] inline void agree_on_options(Context& context,
+                                                    const FlowClass& template_side, Flow& flow,
+                                                    const RxSegment& syn) {
   static_assert((uint32_t{kTimestamps} | kSack | kScaling) == kAllOffers &&
                 uint32_t{kTimestamps} == kOffersTimestamps && uint32_t{kSack} == kOffersSack);
-  const Tunables& tunables = *shared.tunables;
+  const Tunables& tunables = *template_side.tunables;
   const Options& options = syn.options;
-  const uint32_t agreed = shared.offers & options.offered;
+  const uint32_t agreed = template_side.offers & options.offered;
   flow.flags |= agreed;
   uint32_t stamps = 0;
   if ((agreed & kTimestamps) != 0) {
@@ -65,13 +67,14 @@ void limit_handshake(Context& context, const FlowClass& shared, Flow& flow) {
     flow.ts_recent = syn.timestamp();
   }
   flow.scales = (agreed & kScaling) != 0
-                    ? static_cast<uint8_t>(options.scale << 4 | shared.receive_scale)
+                    ? static_cast<uint8_t>(options.scale << 4 | template_side.receive_scale)
                     : uint8_t{0};
   if (tunables.ecn != 0 && syn.is(kEce)) agree_on_ecn(context, flow, syn);
   // RFC 9293 section 3.7.1: without the option, 536 (IPv4) or 1220 (IPv6).
   const uint16_t peer_mss = options.mss != 0 ? options.mss : flow.has(kIpv6) ? 1220 : 536;
   // Never so small that headers outweigh all (a hostile MSS of 0 or 1 would be a loop).
-  const int32_t mss = std::min(own_mss(shared, flow), peer_mss) - static_cast<int32_t>(stamps);
+  const int32_t mss =
+      std::min(own_mss(template_side, flow), peer_mss) - static_cast<int32_t>(stamps);
   flow.mss = static_cast<uint16_t>(std::max<int32_t>(mss, kLeastMss));
   flow.rcv_nxt = syn.sequence() + 1;
   flow.last_ack_sent = flow.rcv_nxt;
@@ -87,12 +90,11 @@ void limit_handshake(Context& context, const FlowClass& shared, Flow& flow) {
     timeout =
         ticks_for(kInitialRto *
                   kSynBackoff[std::min<size_t>(flow.retransmissions, std::size(kSynBackoff) - 1)]);
-  context.wheel.look_by(flow, context.tick + ticks_for(kMinProbe));
-  context.wheel.arm_late(flow, TimerKind::retransmit, context.tick, timeout);
+  context.wheel.arm(flow, TimerKind::retransmit, context.tick, timeout, ticks_for(kMinProbe));
 }
 
 /// Writes a SYN or SYN-ACK, by `flags`, with the options of `offer`, in the order of kSynOptions.
-[[gnu::always_inline]] inline void write_syn(const Context& context, const FlowClass& shared,
+[[gnu::always_inline]] inline void write_syn(const Context& context, const FlowClass& template_side,
                                              const Flow& flow, Frame& frame, uint32_t flags,
                                              uint32_t offer, bool completes) {
   const uint32_t length = kFixedHeader + 4 + ((offer & kScaling) != 0 ? 4 : 0) +
@@ -100,11 +102,12 @@ void limit_handshake(Context& context, const FlowClass& shared, Flow& flow) {
                           ((offer & kTimestamps) != 0 ? kTimestampsLength : 0);
   frame.payload = nullptr;
   frame.payload_length = 0;
-  const Path& path = (*shared.paths)[flow.path];
+  const L2Header& l2 = (*template_side.l2_headers)[flow.l2_header];
   // The acknowledgment of a SYN is 0, as rcv_nxt is yet.
-  uint8_t* at = write_headers(shared, flow, path, frame,
-                              {flow.snd_una, flow.rcv_nxt, length, flags, shared.windows[0]}, 0);
-  store_be<uint32_t>(at, kMssHead << 16 | own_mss(shared, flow));
+  uint8_t* at =
+      write_headers(template_side, flow, l2, frame,
+                    {flow.snd_una, flow.rcv_nxt, length, flags, template_side.windows[0]}, 0);
+  store_be<uint32_t>(at, kMssHead << 16 | own_mss(template_side, flow));
   at += 4;
   if ((offer & kScaling) != 0) {
     store_be<uint32_t>(at, kScaleHead << 8 | flow.receive_scale());
@@ -120,33 +123,33 @@ void limit_handshake(Context& context, const FlowClass& shared, Flow& flow) {
 
 /// Sends a SYN or SYN-ACK. Most have all options: their layout is known where this is compiled.
 /// False: no frame buffer (tcps_nombuf).
-[[gnu::always_inline]] inline bool emit_syn_segment(Context& context, FlowClass& shared, Flow& flow,
-                                                    uint32_t flags, bool syn_ack) {
-  TransmitQueue& queue = *shared.transmit;
+[[gnu::always_inline]] inline bool emit_syn_segment(Context& context, FlowClass& template_side,
+                                                    Flow& flow, uint32_t flags, bool syn_ack) {
+  TransmitQueue& queue = *template_side.transmit;
   Frame* const frame = queue.next_as_it_is();
   if (frame == nullptr) [[unlikely]] {
-    ++(*shared.counters)[Counter::tcps_nombuf];
+    ++(*template_side.counters)[Counter::tcps_nombuf];
     return false;
   }
   const bool completes = !queue.offloads().checksum;
   // A SYN offers what the tunables say, a SYN-ACK repeats only what the peer offered.
-  const uint32_t offer = syn_ack ? flow.flags & kAllOffers : shared.offers;
+  const uint32_t offer = syn_ack ? flow.flags & kAllOffers : template_side.offers;
   if (offer == kAllOffers) [[likely]]
-    write_syn(context, shared, flow, *frame, flags, kAllOffers, completes);
+    write_syn(context, template_side, flow, *frame, flags, kAllOffers, completes);
   else
-    write_syn(context, shared, flow, *frame, flags, offer, completes);
+    write_syn(context, template_side, flow, *frame, flags, offer, completes);
   flow.clear(kAckNow);
-  commit(context, *shared.counters, flow, queue);
+  commit(context, *template_side.counters, flow, queue);
   return true;
 }
 
-[[gnu::always_inline]] inline void send_syn(Context& context, FlowClass& shared, Flow& flow,
+[[gnu::always_inline]] inline void send_syn(Context& context, FlowClass& template_side, Flow& flow,
                                             bool syn_ack) {
-  CounterBlock& counters = *shared.counters;
+  CounterBlock& counters = *template_side.counters;
   const uint32_t flags = (syn_ack ? kSyn | kAck : kSyn) |
-                         (shared.tunables->ecn != 0 ? syn_ecn_flags(context, flow) : 0);
+                         (template_side.tunables->ecn != 0 ? syn_ecn_flags(context, flow) : 0);
   flow.retransmit_purpose = RetransmitPurpose::handshake;
-  if (!emit_syn_segment(context, shared, flow, flags, syn_ack)) [[unlikely]] {
+  if (!emit_syn_segment(context, template_side, flow, flags, syn_ack)) [[unlikely]] {
     tx_retry(context, flow, TimerKind::retransmit);
     return;
   }
@@ -170,26 +173,28 @@ void emit_syn(Context& context, Flow& flow) {
 }
 
 void open(Context& context, Flow& flow, uint32_t hash) {
-  FlowClass& shared = context.class_of(flow);
+  FlowClass& template_side = context.class_of(flow);
   flow.state = FlowState::syn_sent;
-  start_flow(context, shared, flow, hash);
-  ++(*shared.counters)[Counter::tcps_connattempt];
-  send_syn(context, shared, flow, false);
-  limit_handshake(context, shared, flow);
+  start_flow(context, template_side, flow, hash);
+  ++(*template_side.counters)[Counter::tcps_connattempt];
+  send_syn(context, template_side, flow, false);
+  limit_handshake(context, template_side, flow);
 }
 
-void accept(Context& context, FlowClass& shared, Flow& flow, const RxSegment& syn, uint32_t hash) {
+void accept(Context& context, FlowClass& template_side, Flow& flow, const RxSegment& syn,
+            uint32_t hash) {
   flow.state = FlowState::syn_received;
-  start_flow(context, shared, flow, hash);
-  ++(*shared.counters)[Counter::tcps_rcvtotal];
-  agree_on_options(context, shared, flow, syn);
-  send_syn(context, shared, flow, true);
-  limit_handshake(context, shared, flow);
-  update_fast_path_flag(shared, flow);
+  start_flow(context, template_side, flow, hash);
+  ++(*template_side.counters)[Counter::tcps_rcvtotal];
+  agree_on_options(context, template_side, flow, syn);
+  send_syn(context, template_side, flow, true);
+  limit_handshake(context, template_side, flow);
+  update_fast_path_flag(template_side, flow);
 }
 
-Events receive_syn_sent(Context& context, FlowClass& shared, Flow& flow, const RxSegment& segment) {
-  CounterBlock& counters = *shared.counters;
+Events receive_syn_sent(Context& context, FlowClass& template_side, Flow& flow,
+                        const RxSegment& segment) {
+  CounterBlock& counters = *template_side.counters;
   const uint32_t acknowledgment = segment.acknowledgment();
   const bool acknowledged = acknowledgment == flow.snd_max && flow.snd_max != flow.snd_una;
   if (segment.is(kAck) && !acknowledged) {
@@ -204,7 +209,7 @@ Events receive_syn_sent(Context& context, FlowClass& shared, Flow& flow, const R
     return kGone;
   }
   if (!segment.is(kSyn)) return kNothing;
-  agree_on_options(context, shared, flow, segment);
+  agree_on_options(context, template_side, flow, segment);
   flow.set(kAckNow);
   if (segment.is(kAck)) {
     update_rtt(context, counters, flow, acknowledgment);
@@ -212,7 +217,7 @@ Events receive_syn_sent(Context& context, FlowClass& shared, Flow& flow, const R
     flow.snd_wl2 = acknowledgment;
     ++counters[Counter::tcps_rcvackpack];
     ++counters[Counter::tcps_rcvackbyte_of];
-    establish(context, shared, flow);
+    establish(context, template_side, flow);
     fit_known_path(context, flow);
     return kEstablished;
   }

@@ -31,13 +31,13 @@ struct TxHeader {
 }
 
 /// Writes the headers of a segment of `flow` with `payload` bytes behind them, over IPv4 and an
-/// untagged `path`, up to TCP's options; sets the frame's fields but for its payload, for a device
+/// untagged `l2`, up to TCP's options; sets the frame's fields but for its payload, for a device
 /// that is to cut nothing. `ecn`: the IP header's code point. Checksums are partial: see
-/// complete_checksums. Returns where the options begin. In one piece with its callers.
-[[gnu::always_inline]] inline uint8_t* write_ipv4_headers(const FlowClass& shared, const Flow& flow,
-                                                          const Path& path, Frame& frame,
-                                                          const TxHeader& header, uint32_t payload,
-                                                          uint32_t ecn) {
+/// complete_checksums. Returns where the options begin. Always inlined.
+[[gnu::always_inline]] inline uint8_t* write_ipv4_headers(const FlowClass& template_side,
+                                                          const Flow& flow, const L2Header& l2,
+                                                          Frame& frame, const TxHeader& header,
+                                                          uint32_t payload, uint32_t ecn) {
   constexpr uint32_t kTcp = kEthernetLength + kIpv4Length;
   frame.head_length = static_cast<uint16_t>(kTcp + header.length);
   frame.segment_size = 0;
@@ -46,8 +46,8 @@ struct TxHeader {
   const uint32_t in_ip = header.length + payload;
   const uint32_t local = flow.local.low32();
   const uint32_t remote = flow.remote.low32();
-  std::memcpy(head, &path, 16);  // four bytes more, which are written over
-  std::memcpy(head + 12, shared.ipv4_head, sizeof shared.ipv4_head);
+  std::memcpy(head, &l2, 16);  // four bytes more, which are written over
+  std::memcpy(head + 12, template_side.ipv4_head, sizeof template_side.ipv4_head);
   if (ecn != 0) head[15] = static_cast<uint8_t>(head[15] | ecn);
   store_be<uint16_t>(head + 16, static_cast<uint16_t>(kIpv4Length + in_ip));
   store_be<uint32_t>(head + 26, local);
@@ -57,17 +57,17 @@ struct TxHeader {
 }
 
 /// The same over IPv6 or with VLAN tags. A header by reference would be in memory for all callers.
-uint8_t* write_long_headers(const FlowClass& shared, const Flow& flow, const Path& path,
+uint8_t* write_long_headers(const FlowClass& template_side, const Flow& flow, const L2Header& l2,
                             Frame& frame, TxHeader header, uint32_t payload, uint32_t ecn);
 
 /// The same of any flow.
-[[gnu::always_inline]] inline uint8_t* write_headers(const FlowClass& shared, const Flow& flow,
-                                                     const Path& path, Frame& frame,
-                                                     const TxHeader& header, uint32_t payload,
-                                                     uint32_t ecn = 0) {
-  if (flow.has(kIpv6) || path.tags.any()) [[unlikely]]
-    return write_long_headers(shared, flow, path, frame, header, payload, ecn);
-  return write_ipv4_headers(shared, flow, path, frame, header, payload, ecn);
+[[gnu::always_inline]] inline uint8_t* write_headers(const FlowClass& template_side,
+                                                     const Flow& flow, const L2Header& l2,
+                                                     Frame& frame, const TxHeader& header,
+                                                     uint32_t payload, uint32_t ecn = 0) {
+  if (flow.has(kIpv6) || l2.tags.any()) [[unlikely]]
+    return write_long_headers(template_side, flow, l2, frame, header, payload, ecn);
+  return write_ipv4_headers(template_side, flow, l2, frame, header, payload, ecn);
 }
 
 /// Writes the option as every sender lays it out; returns where it ends.

@@ -154,10 +154,10 @@ namespace {
 
 /// A segment for a flow in any state but syn_sent. A function by itself, as the one for syn_sent
 /// needs fewer registers.
-[[gnu::noinline]] Events process_segment(Context& context, FlowClass& shared, Flow& flow,
+[[gnu::noinline]] Events process_segment(Context& context, FlowClass& template_side, Flow& flow,
                                          const RxSegment& segment) {
-  CounterBlock& counters = *shared.counters;
-  const uint32_t window = shared.tunables->receive_buffer;
+  CounterBlock& counters = *template_side.counters;
+  const uint32_t window = template_side.tunables->receive_buffer;
   const bool timestamps = segment.has_timestamps() && flow.has(kTimestamps);
   // PAWS, RFC 7323 section 5.3.
   if (timestamps && before(segment.timestamp(), flow.ts_recent) && !segment.is(kRst)) [[unlikely]] {
@@ -234,8 +234,8 @@ namespace {
   if (timestamps && !after(segment.sequence(), flow.last_ack_sent))
     flow.ts_recent = segment.timestamp();
   flow.probes = 0;  // the peer is there
-  if (TimerWheel::is_armed(flow, TimerKind::keep) && flow.state >= FlowState::established)
-    start_keepalive(context, shared, flow);
+  if (TimerWheel::is_armed(flow, TimerKind::idle) && flow.state >= FlowState::established)
+    start_keepalive(context, template_side, flow);
 
   Events events = kNothing;
   const uint32_t acknowledgment = segment.acknowledgment();
@@ -244,7 +244,7 @@ namespace {
       emit_control(context, flow, acknowledgment, kRst);
       return kNothing;
     }
-    events |= on_handshake_ack(context, shared, flow, segment.sequence(), acknowledgment);
+    events |= on_handshake_ack(context, template_side, flow, segment.sequence(), acknowledgment);
   }
   const bool of_flight = acknowledgment - flow.snd_una <= flow.snd_max - flow.snd_una;
   if (!of_flight) [[unlikely]] {
@@ -319,7 +319,8 @@ namespace {
 // In sequence, with no gap before it, a segment is never older than the one before: of the
 // conditions for its time stamp (RFC 7323 section 4.3) and its window (RFC 9293 section 3.10.7.4)
 // one comparison each is left.
-Events receive_fast(Context& context, FlowClass& shared, Flow& flow, const RxSegment& segment) {
+Events receive_fast(Context& context, FlowClass& template_side, Flow& flow,
+                    const RxSegment& segment) {
   assert(flow.snd_nxt == flow.snd_max && !persists(flow) &&
          (flow.retransmissions | flow.duplicate_acks | flow.probes) == 0);
   const uint32_t length = segment.payload_length;
@@ -327,7 +328,7 @@ Events receive_fast(Context& context, FlowClass& shared, Flow& flow, const RxSeg
   const uint32_t span = length + (flags & kFin);
   const uint32_t acknowledgment = segment.acknowledgment();
   const uint32_t acked = acknowledgment - flow.snd_una;
-  if (segment.sequence() != flow.rcv_nxt || length > shared.tunables->receive_buffer ||
+  if (segment.sequence() != flow.rcv_nxt || length > template_side.tunables->receive_buffer ||
       acked > flow.snd_max - flow.snd_una) [[unlikely]]
     return kNotFast;
   if (acked == 0) {
@@ -344,12 +345,13 @@ Events receive_fast(Context& context, FlowClass& shared, Flow& flow, const RxSeg
     if (flow.rcv_nxt == flow.last_ack_sent) flow.ts_recent = timestamp;
   }
 
-  CounterBlock& counters = *shared.counters;
+  CounterBlock& counters = *template_side.counters;
   ++counters[Counter::tcps_rcvtotal];
   const uint32_t window = uint32_t{segment.window()} << flow.send_scale();
   Events events;
   if (flow.state != FlowState::syn_received) [[likely]] {
-    context.wheel.postpone(flow, TimerKind::keep, context.tick, shared.keep_idle);
+    context.wheel.arm<TimerWheel::Known::running>(flow, TimerKind::idle, context.tick,
+                                                  template_side.keep_idle);
     if (acked != 0) {
       events = process_ack_fast(context, counters, flow, acknowledgment, acked, length);
       if ((events & kGone) != 0) return events;
@@ -361,7 +363,7 @@ Events receive_fast(Context& context, FlowClass& shared, Flow& flow, const RxSeg
         ++counters[Counter::tcps_rcvwinupd];
     }
   } else {
-    events = on_handshake_ack(context, shared, flow, flow.rcv_nxt, acknowledgment);
+    events = on_handshake_ack(context, template_side, flow, flow.rcv_nxt, acknowledgment);
     if (span != 0) ++counters[Counter::tcps_preddat];
   }
   if (!after(flow.snd_wl1, flow.rcv_nxt)) {
@@ -385,13 +387,13 @@ Events receive_fast(Context& context, FlowClass& shared, Flow& flow, const RxSeg
   return events;
 }
 
-Events receive_slow_path(Context& context, FlowClass& shared, Flow& flow,
+Events receive_slow_path(Context& context, FlowClass& template_side, Flow& flow,
                          const RxSegment& segment) {
-  ++(*shared.counters)[Counter::tcps_rcvtotal];
+  ++(*template_side.counters)[Counter::tcps_rcvtotal];
   const Events events = flow.state == FlowState::syn_sent
-                            ? receive_syn_sent(context, shared, flow, segment)
-                            : process_segment(context, shared, flow, segment);
-  update_fast_path_flag(shared, flow);
+                            ? receive_syn_sent(context, template_side, flow, segment)
+                            : process_segment(context, template_side, flow, segment);
+  update_fast_path_flag(template_side, flow);
   return events;
 }
 

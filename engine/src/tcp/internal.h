@@ -92,7 +92,8 @@ inline void update_window(Flow& flow, uint32_t sequence, uint32_t acknowledgment
 /// Sends SYN or, in syn_received, SYN-ACK, and starts the handshake timer.
 void emit_syn(Context& context, Flow& flow);
 /// Processes a segment in syn_sent.
-Events receive_syn_sent(Context& context, FlowClass& shared, Flow& flow, const RxSegment& segment);
+Events receive_syn_sent(Context& context, FlowClass& template_side, Flow& flow,
+                        const RxSegment& segment);
 
 // -- output.cpp -----------------------------------------------------------------------------------
 
@@ -123,14 +124,14 @@ inline uint32_t queued_end(const Flow& flow) {
 /// Whether the next segment of `flow` may take the fast path (takes_fast_path), recomputed: here
 /// alone, after all that the slow path did to the flow. The fast path leaves it as it is, until the
 /// flow gets an extension or ends.
-inline void update_fast_path_flag(const FlowClass& shared, Flow& flow) {
+inline void update_fast_path_flag(const FlowClass& template_side, Flow& flow) {
   constexpr uint32_t kBusy = kFastRecovery | kGoingBack | kProbing | kEcn | kEcnReduced;
   const bool opened =
       flow.state >= FlowState::established ||
       (flow.state == FlowState::syn_received && flow.snd_max != flow.snd_una);  // SYN-ACK was sent
   const uint32_t busy = (flow.flags & kBusy) | (flow.extension ^ Flow::kNone) |
                         flow.retransmissions | flow.duplicate_acks | flow.probes |
-                        (flow.snd_nxt ^ flow.snd_max) | uint32_t{shared.only_slow_path};
+                        (flow.snd_nxt ^ flow.snd_max) | uint32_t{template_side.only_slow_path};
   const bool fast = busy == 0 && opened && flow.state < FlowState::time_wait &&
                     flow.retransmit_purpose != RetransmitPurpose::persist;
   fast ? flow.set(kFastPath) : flow.clear(kFastPath);
@@ -152,7 +153,8 @@ inline void start_retransmit_timer_fast(Context& context, Flow& flow) {
     return;
   }
   flow.retransmit_purpose = RetransmitPurpose::probe;
-  context.wheel.arm_listed(flow, TimerKind::retransmit, context.tick, ticks_for(kMinProbe));
+  context.wheel.arm<TimerWheel::Known::listed>(flow, TimerKind::retransmit, context.tick,
+                                               ticks_for(kMinProbe));
 }
 /// For the retransmission timeout, of which `waited` has passed.
 void start_timeout(Context& context, Flow& flow, Nanoseconds waited);
@@ -169,9 +171,9 @@ inline void stop_retransmit_timer(Context& context, Flow& flow) {
 /// There was no frame buffer for what `kind` would send: that timer tries again soon, for the
 /// purpose that it has. If it ran for something later, that begins anew when all has left.
 void tx_retry(Context& context, Flow& flow, TimerKind kind);
-[[gnu::always_inline]] inline void start_keepalive(Context& context, const FlowClass& shared,
+[[gnu::always_inline]] inline void start_keepalive(Context& context, const FlowClass& template_side,
                                                    Flow& flow) {
-  context.wheel.arm(flow, TimerKind::keep, context.tick, shared.keep_idle);
+  context.wheel.arm(flow, TimerKind::idle, context.tick, template_side.keep_idle);
 }
 
 // -- path_mtu.cpp ---------------------------------------------------------------------------------
@@ -192,16 +194,16 @@ void enter_time_wait(Context& context, Flow& flow);
 
 inline constexpr uint32_t kLargestWindow = 0x3fff'ffff;
 /// RFC 6928, and RFC 5681 section 3.1, with the profile's initwnd.
-inline uint32_t initial_window(const FlowClass& shared, const Flow& flow) {
-  const Tunables& tunables = *shared.tunables;
+inline uint32_t initial_window(const FlowClass& template_side, const Flow& flow) {
+  const Tunables& tunables = *template_side.tunables;
   const uint32_t mss = flow.mss;
   return std::min(tunables.initial_window * mss,
                   std::max<uint32_t>(2 * mss, tunables.initial_window * 1460u));
 }
-inline void start_congestion_control(const FlowClass& shared, Flow& flow) {
+inline void start_congestion_control(const FlowClass& template_side, Flow& flow) {
   flow.ssthresh = kLargestWindow;
   // RFC 6928 section 2: more than one SYN or SYN-ACK lost is a sign of congestion.
-  flow.cwnd = flow.retransmissions > 1 ? flow.mss : initial_window(shared, flow);
+  flow.cwnd = flow.retransmissions > 1 ? flow.mss : initial_window(template_side, flow);
 }
 /// `acked` new bytes outside of loss recovery, which `uses_window`; flow.snd_una is still the old
 /// one.
@@ -287,27 +289,28 @@ Events reassemble(Context& context, Flow& flow, uint32_t sequence, uint32_t leng
 // -- the end of a handshake -----------------------------------------------------------------------
 
 /// Handshake complete on either side: counters, keepalive, congestion window.
-[[gnu::always_inline]] inline void establish(Context& context, FlowClass& shared, Flow& flow) {
+[[gnu::always_inline]] inline void establish(Context& context, FlowClass& template_side,
+                                             Flow& flow) {
   flow.state = FlowState::established;
-  start_congestion_control(shared, flow);
+  start_congestion_control(template_side, flow);
   flow.retransmissions = 0;
   stop_retransmit_timer(context, flow);
-  ++(*shared.counters)[Counter::tcps_connects];
-  start_keepalive(context, shared, flow);
+  ++(*template_side.counters)[Counter::tcps_connects];
+  start_keepalive(context, template_side, flow);
   flow.set(kEverEstablished);
 }
 /// In syn_received: the ACK of the SYN-ACK. Returns kEstablished.
-[[gnu::always_inline]] inline Events on_handshake_ack(Context& context, FlowClass& shared,
+[[gnu::always_inline]] inline Events on_handshake_ack(Context& context, FlowClass& template_side,
                                                       Flow& flow, uint32_t sequence,
                                                       uint32_t acknowledgment) {
-  CounterBlock& counters = *shared.counters;
+  CounterBlock& counters = *template_side.counters;
   update_rtt(context, counters, flow, acknowledgment);
   flow.snd_una = acknowledgment;
   flow.snd_wl1 = sequence - 1;
   ++counters[Counter::tcps_rcvackpack];
   ++counters[Counter::tcps_rcvackbyte_of];
   if (flow.has(kServerSide)) ++counters[Counter::tcps_accepts];
-  establish(context, shared, flow);
+  establish(context, template_side, flow);
   fit_known_path(context, flow);
   return kEstablished;
 }

@@ -116,7 +116,7 @@ Events expire_keep(Context& context, Flow& flow) {
     ++counters[Counter::tcps_keepprobe];
     emit_control(context, flow, flow.snd_una - 1, kAck);
   }
-  context.wheel.arm(flow, TimerKind::keep, context.tick,
+  context.wheel.arm(flow, TimerKind::idle, context.tick,
                     ticks_for(tunables.keep_interval_s * kSecond));
   return kNothing;
 }
@@ -197,13 +197,14 @@ namespace {
 /// Whether `length` bytes and perhaps a FIN, all that is queued, may leave in one segment now, with
 /// `flight` bytes before them. No window or silly window holds them back, and nothing was idle for
 /// long.
-[[gnu::always_inline]] inline bool fits_one_segment(const Context& context, const FlowClass& shared,
+[[gnu::always_inline]] inline bool fits_one_segment(const Context& context,
+                                                    const FlowClass& template_side,
                                                     const Flow& flow, uint32_t length,
                                                     uint32_t flight) {
   if (length > flow.mss || flight + length > flow.cwnd || flight + length > flow.snd_wnd)
     return false;
   if (flight == 0) return context.tick - flow.rtt_tick <= ticks_for(kMinRto);
-  return length == flow.mss || flow.has(kFinQueued) || !shared.tunables->nagle;
+  return length == flow.mss || flow.has(kFinQueued) || !template_side.tunables->nagle;
 }
 
 /// There was no frame buffer for what is queued (`sends`), or for an ACK.
@@ -216,55 +217,57 @@ namespace {
 }
 
 /// The checksums of a segment of `length` bytes from snd_nxt on, for a device that computes none.
-[[gnu::noinline]] void complete_checksums_of(const FlowClass& shared, const Flow& flow,
+[[gnu::noinline]] void complete_checksums_of(const FlowClass& template_side, const Flow& flow,
                                              Frame& frame, uint32_t length) {
   ChecksumSum sum = 0;
-  if (length != 0) sum = (*shared.buffers)[flow.tx_buffer].sum(flow.snd_nxt - flow.tx_base, length);
+  if (length != 0)
+    sum = (*template_side.buffers)[flow.tx_buffer].sum(flow.snd_nxt - flow.tx_base, length);
   const uint32_t header = kFixedHeader + (flow.has(kTimestamps) ? kTimestampsLength : 0);
   complete_checksums(frame, !flow.has(kIpv6), header, sum);
 }
 
 /// A segment over IPv6, with VLAN tags, or with one of time stamps and window scale.
-[[gnu::noinline]] void write_unusual(const Context& context, const FlowClass& shared,
-                                     const Flow& flow, const Path& path, Frame& frame,
+[[gnu::noinline]] void write_unusual(const Context& context, const FlowClass& template_side,
+                                     const Flow& flow, const L2Header& l2, Frame& frame,
                                      uint32_t length, uint32_t flags) {
   const uint32_t options = flow.has(kTimestamps) ? kTimestampsLength : 0;
   const TxHeader header{flow.snd_nxt, flow.rcv_nxt, kFixedHeader + options, flags,
-                        shared.windows[flow.has(kScaling)]};
-  uint8_t* const at = write_headers(shared, flow, path, frame, header, length);
+                        template_side.windows[flow.has(kScaling)]};
+  uint8_t* const at = write_headers(template_side, flow, l2, frame, header, length);
   if (options != 0) write_timestamps(context, flow, at);
 }
 
 /// Sends a segment of `length` bytes from snd_nxt on, of the buffer being sent. False: there was no
 /// frame buffer.
-[[gnu::always_inline]] inline bool send_fast(Context& context, const FlowClass& shared,
+[[gnu::always_inline]] inline bool send_fast(Context& context, const FlowClass& template_side,
                                              CounterBlock& counters, Flow& flow, uint32_t length,
                                              uint32_t flags) {
-  TransmitQueue& queue = *shared.transmit;
+  TransmitQueue& queue = *template_side.transmit;
   Frame* const frame = queue.next_as_it_is();
   if (frame == nullptr) [[unlikely]]
     return false;
   frame->payload = nullptr;
   if (length != 0)
-    frame->payload = (*shared.buffers)[flow.tx_buffer].at(flow.snd_nxt - flow.tx_base, length);
+    frame->payload =
+        (*template_side.buffers)[flow.tx_buffer].at(flow.snd_nxt - flow.tx_base, length);
   frame->payload_length = length;
-  const Path& path = (*shared.paths)[flow.path];
+  const L2Header& l2 = (*template_side.l2_headers)[flow.l2_header];
   const uint32_t form = flow.flags & (kTimestamps | kScaling | kIpv6);
-  if (form == (kTimestamps | kScaling) && !path.tags.any()) [[likely]] {
+  if (form == (kTimestamps | kScaling) && !l2.tags.any()) [[likely]] {
     constexpr uint32_t kStamped = kFixedHeader + kTimestampsLength;
     write_timestamps(
         context, flow,
-        write_ipv4_headers(shared, flow, path, *frame,
-                           {flow.snd_nxt, flow.rcv_nxt, kStamped, flags, shared.windows[1]}, length,
-                           0));
-  } else if (form == 0 && !path.tags.any()) {
-    write_ipv4_headers(shared, flow, path, *frame,
-                       {flow.snd_nxt, flow.rcv_nxt, kFixedHeader, flags, shared.windows[0]}, length,
-                       0);
+        write_ipv4_headers(template_side, flow, l2, *frame,
+                           {flow.snd_nxt, flow.rcv_nxt, kStamped, flags, template_side.windows[1]},
+                           length, 0));
+  } else if (form == 0 && !l2.tags.any()) {
+    write_ipv4_headers(template_side, flow, l2, *frame,
+                       {flow.snd_nxt, flow.rcv_nxt, kFixedHeader, flags, template_side.windows[0]},
+                       length, 0);
   } else {
-    write_unusual(context, shared, flow, path, *frame, length, flags);
+    write_unusual(context, template_side, flow, l2, *frame, length, flags);
   }
-  if (!queue.offloads().checksum) complete_checksums_of(shared, flow, *frame, length);
+  if (!queue.offloads().checksum) complete_checksums_of(template_side, flow, *frame, length);
   flow.clear(kAckNow);
   commit(context, counters, flow, queue);
   return true;
@@ -272,17 +275,18 @@ namespace {
 
 /// The fast path: sends all that is queued in one segment, or an ACK that is owed. False: nothing
 /// was done.
-[[gnu::always_inline]] inline bool transmit_fast(Context& context, FlowClass& shared, Flow& flow) {
-  CounterBlock& counters = *shared.counters;
+[[gnu::always_inline]] inline bool transmit_fast(Context& context, FlowClass& template_side,
+                                                 Flow& flow) {
+  CounterBlock& counters = *template_side.counters;
   static_assert(uint32_t{kFinQueued} == kFin && kFin == 1);
   const uint32_t fin = flow.flags & kFinQueued;
   const uint32_t length = flow.snd_end - flow.snd_nxt;  // -1: the FIN has left, too
   if (static_cast<int32_t>(length + fin) > 0) {
     const uint32_t flight = flow.snd_nxt - flow.snd_una;
-    if (!fits_one_segment(context, shared, flow, length, flight)) return false;
-    const bool sent = length != 0
-                          ? send_fast(context, shared, counters, flow, length, kAck | kPsh | fin)
-                          : send_fast(context, shared, counters, flow, 0, kAck | fin);
+    if (!fits_one_segment(context, template_side, flow, length, flight)) return false;
+    const bool sent =
+        length != 0 ? send_fast(context, template_side, counters, flow, length, kAck | kPsh | fin)
+                    : send_fast(context, template_side, counters, flow, 0, kAck | fin);
     if (!sent) [[unlikely]] {
       on_no_mbuf(context, counters, flow, true);
       return true;
@@ -297,7 +301,7 @@ namespace {
   } else if (flow.has(kAckNow)) {
     if (flow.snd_nxt - flow.snd_una > flow.snd_wnd) [[unlikely]]
       return false;  // see empty_sequence
-    if (send_fast(context, shared, counters, flow, 0, kAck)) [[likely]]
+    if (send_fast(context, template_side, counters, flow, 0, kAck)) [[likely]]
       ++counters[Counter::tcps_sndacks];
     else
       on_no_mbuf(context, counters, flow, false);
@@ -307,8 +311,8 @@ namespace {
 
 }  // namespace
 
-void transmit(Context& context, FlowClass& shared, Flow& flow) {
-  if (!flow.has(kFastPath) || !transmit_fast(context, shared, flow)) [[unlikely]]
+void transmit(Context& context, FlowClass& template_side, Flow& flow) {
+  if (!flow.has(kFastPath) || !transmit_fast(context, template_side, flow)) [[unlikely]]
     transmit_slow_path(context, flow);
 }
 
@@ -324,7 +328,7 @@ Events expire(Context& context, Flow& flow, TimerKind kind) {
   const bool time_wait_ends =
       kind == TimerKind::retransmit && flow.retransmit_purpose == RetransmitPurpose::time_wait_end;
   if (time_wait_ends) return kGone;
-  if (kind == TimerKind::keep && flow.state < FlowState::established)
+  if (kind == TimerKind::idle && flow.state < FlowState::established)
     return give_up_handshake(context, flow);
   // Everything else sends. What could not leave was no try: nothing is counted, and nothing backs
   // off.
@@ -337,7 +341,7 @@ Events expire(Context& context, Flow& flow, TimerKind kind) {
       ++(*context.class_of(flow).counters)[Counter::tcps_delack];
       flow.set(kAckNow);
       break;
-    case TimerKind::keep:
+    case TimerKind::idle:
       return expire_keep(context, flow);
     case TimerKind::retransmit:
       return expire_retransmit(context, flow);

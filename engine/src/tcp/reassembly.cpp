@@ -32,10 +32,10 @@ void report_first(std::vector<uint32_t>& reported, const SequenceRange& block) {
 
 /// False: it was held before, or there is no room to hold it.
 bool hold(Context& context, Flow& flow, SequenceRange range) {
-  FlowClass& shared = context.class_of(flow);
-  CounterBlock& counters = *shared.counters;
+  FlowClass& template_side = context.class_of(flow);
+  CounterBlock& counters = *template_side.counters;
   Extension& extension = context.extend(flow);
-  if (extension.out_of_order.size() >= shared.tunables->reassembly_limit &&
+  if (extension.out_of_order.size() >= template_side.tunables->reassembly_limit &&
       !covers(extension.out_of_order, range)) {
     ++counters[Counter::tcps_rcvoopackdrop];
     counters[Counter::tcps_rcvoobytesdrop] += range.end - range.start;

@@ -34,9 +34,10 @@ using Events = uint32_t;
 /// that identity.
 void open(Context& context, Flow& flow, uint32_t hash);
 
-/// Passive open by a SYN for a flow whose identity, class and path are set; sends the SYN-ACK.
-/// `hash`: as for open.
-void accept(Context& context, FlowClass& shared, Flow& flow, const RxSegment& syn, uint32_t hash);
+/// Passive open by a SYN for a flow whose identity, class and layer-2 header are set; sends the
+/// SYN-ACK. `hash`: as for open.
+void accept(Context& context, FlowClass& template_side, Flow& flow, const RxSegment& syn,
+            uint32_t hash);
 
 // A received segment is processed on the fast path or on the slow one. The fast path is for the
 // connection that nothing disturbs. Most segments only acknowledge, bring the next payload, or end
@@ -54,13 +55,15 @@ inline bool takes_fast_path(const Flow& flow, const RxSegment& segment) {
 }
 /// The segment is for the slow path, and nothing has changed.
 inline constexpr Events kNotFast = 1u << 31;
-/// Processes a segment that belongs to `flow`, whose class is `shared`, and that it
+/// Processes a segment that belongs to `flow`, whose class is `template_side`, and that it
 /// `takes_fast_path`; or returns kNotFast.
-Events receive_fast(Context& context, FlowClass& shared, Flow& flow, const RxSegment& segment);
+Events receive_fast(Context& context, FlowClass& template_side, Flow& flow,
+                    const RxSegment& segment);
 /// Processes any segment that belongs to `flow`.
-Events receive_slow_path(Context& context, FlowClass& shared, Flow& flow, const RxSegment& segment);
+Events receive_slow_path(Context& context, FlowClass& template_side, Flow& flow,
+                         const RxSegment& segment);
 
-/// A timer of kind retransmit, delayed_ack or keep has expired.
+/// A timer of kind retransmit, delayed_ack or idle has expired.
 Events expire(Context& context, Flow& flow, TimerKind kind);
 
 /// What came of a message about the MTU of a flow's path.
@@ -76,9 +79,9 @@ PathMtu process_path_mtu(Context& context, Flow& flow, uint32_t sequence, uint32
 /// Appends a buffer to a stream that has others yet to send.
 void queue_behind(Context& context, Flow& flow, uint32_t buffer);
 /// Appends a whole buffer of FlowClass::buffers to the stream.
-inline void append(Context& context, FlowClass& shared, Flow& flow, uint32_t buffer) {
-  const uint32_t size = (*shared.buffers)[buffer].size();
-  (*shared.counters)[Counter::tcps_sndbyte] += size;
+inline void append(Context& context, FlowClass& template_side, Flow& flow, uint32_t buffer) {
+  const uint32_t size = (*template_side.buffers)[buffer].size();
+  (*template_side.counters)[Counter::tcps_sndbyte] += size;
   if (flow.snd_una == flow.snd_end || flow.tx_buffer == Flow::kNone) {
     flow.tx_buffer = buffer;
     flow.tx_base = flow.snd_end;
@@ -92,16 +95,16 @@ inline void append(Context& context, FlowClass& shared, Flow& flow, uint32_t buf
 void finish(Flow& flow);
 
 /// The program's next bytes: a whole buffer of the profile.
-inline void queue(Context& context, FlowClass& shared, Flow& flow, uint32_t buffer) {
-  if (shared.coder != nullptr) [[unlikely]]
-    shared.coder->queue(context, flow, buffer);
+inline void queue(Context& context, FlowClass& template_side, Flow& flow, uint32_t buffer) {
+  if (template_side.coder != nullptr) [[unlikely]]
+    template_side.coder->queue(context, flow, buffer);
   else
-    append(context, shared, flow, buffer);
+    append(context, template_side, flow, buffer);
 }
 /// The program queues no more.
-inline void close(Context& context, FlowClass& shared, Flow& flow) {
-  if (shared.coder != nullptr) [[unlikely]]
-    shared.coder->close(context, flow);
+inline void close(Context& context, FlowClass& template_side, Flow& flow) {
+  if (template_side.coder != nullptr) [[unlikely]]
+    template_side.coder->close(context, flow);
   else
     finish(flow);
 }
@@ -110,7 +113,7 @@ inline void close(Context& context, FlowClass& shared, Flow& flow) {
 bool abort(Context& context, Flow& flow);
 
 /// Sends what windows, congestion control and timers allow now, or a pure ACK when one is owed.
-void transmit(Context& context, FlowClass& shared, Flow& flow);
+void transmit(Context& context, FlowClass& template_side, Flow& flow);
 /// The same for what no segment brought about: after `expire`, a message about the path, a program
 /// that was woken by a timer.
 void transmit_slow_path(Context& context, Flow& flow);
@@ -138,7 +141,7 @@ inline uint32_t unacknowledged(const Flow& flow) {
 }
 
 /// Answers a segment that belongs to no flow (RFC 9293 section 3.10.7.1).
-void send_reset(Context& context, Side side, const RxSegment& segment, const Path& path,
+void send_reset(Context& context, Side side, const RxSegment& segment, const L2Header& l2,
                 const Tunables& tunables);
 
 }  // namespace engine::tcp

@@ -43,7 +43,7 @@ uint32_t wait_as_record(Context& context, const Flow& flow) {
   wait.rcv_nxt = flow.rcv_nxt;
   wait.ts_recent = flow.ts_recent;
   wait.window = static_cast<uint16_t>(flow.snd_wnd >> flow.send_scale());
-  wait.path = flow.path;
+  wait.l2_header = flow.l2_header;
   wait.scales = flow.scales;
   wait.options = static_cast<uint8_t>((flow.flags & kKept) >> kKeptFrom);
   return number;
@@ -62,13 +62,13 @@ bool gives_way(Context& context, const Flow& flow, const RxSegment& syn) {
 
 void restore(Context& context, uint32_t record, Flow& flow) {
   const TimeWait& wait = context.waits[record];
-  const FlowClass& shared = *context.classes[wait.flow_class];
+  const FlowClass& template_side = *context.classes[wait.flow_class];
   static_cast<FlowIdentity&>(flow) = wait;
   flow.flow_class = wait.flow_class;
   flow.state = FlowState::time_wait;
   flow.wait = Wait::ended;
   flow.retransmit_purpose = RetransmitPurpose::time_wait_end;
-  flow.flags = kAlways | uint32_t{shared.side == Side::server ? kServerSide : kPortOwned} |
+  flow.flags = kAlways | uint32_t{template_side.side == Side::server ? kServerSide : kPortOwned} |
                (flow.local.is_v4() ? 0 : uint32_t{kIpv6}) | uint32_t{wait.options} << kKeptFrom;
   flow.snd_una = flow.snd_nxt = flow.snd_max = wait.snd_nxt;
   flow.snd_end = wait.snd_nxt - 1;  // the FIN is behind it
@@ -78,9 +78,9 @@ void restore(Context& context, uint32_t record, Flow& flow) {
   flow.ts_recent = wait.ts_recent;
   flow.scales = wait.scales;
   flow.snd_wnd = uint32_t{wait.window} << flow.send_scale();
-  flow.path = wait.path;
+  flow.l2_header = wait.l2_header;
   // Nothing more is sent, so what congestion control had learned is not needed.
-  flow.mss = shared.tunables->mss;
+  flow.mss = template_side.tunables->mss;
   flow.cwnd = flow.ssthresh = flow.mss;
   flow.recover = flow.rtt_sequence = wait.snd_nxt;
   flow.rtt_tick = context.tick;

@@ -3,8 +3,8 @@
 //
 // It stands between TCP and the program: `receive` takes the place of tcp::receive_slow_path, and
 // what the program queues is encrypted and kept until the peer has acknowledged it. A handshake
-// goes on in steps, for which the flow waits in Shared::due: whoever drives the core takes them. No
-// time and no frame is asked for here. The library draws its random numbers itself, and dates
+// goes on in steps, for which the flow waits in TlsCore::due: whoever drives the core takes them.
+// No time and no frame is asked for here. The library draws its random numbers itself, and dates
 // tickets by its own clock.
 
 #include <span>
@@ -13,9 +13,9 @@
 #include "net/rx_segment.h"
 #include "stats/tls_counts.h"
 #include "tcp/tcp.h"
+#include "tls/connection.h"
 #include "tls/library.h"
 #include "tls/options.h"
-#include "tls/session.h"
 
 namespace engine::tls {
 
@@ -31,9 +31,10 @@ class Reader {
 
 class Endpoint final : public tcp::StreamCoder {
  public:
-  /// `profile`: what programs queue from. It and `shared` outlive the endpoint. Throws
+  /// `profile`: what programs queue from. It and `tls_core` outlive the endpoint. Throws
   /// OptionsError.
-  Endpoint(Side side, const Options& options, const std::vector<Buffer>& profile, Shared& shared);
+  Endpoint(Side side, const Options& options, const std::vector<Buffer>& profile,
+           TlsCore& tls_core);
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
@@ -55,45 +56,45 @@ class Endpoint final : public tcp::StreamCoder {
 
  private:
   /// What came of one segment or step.
-  struct Turn {
+  struct Batch {
     Context& context;
     Flow& flow;
-    Session& session;
+    TlsConnection& connection;
     Reader* reader;
     uint64_t payload = 0;
   };
   bool has_room(const Flow& flow, size_t bytes) const;
   bool may_take(Context& context, const Flow& flow, const RxSegment& segment);
-  Session& begin(Context& context, Flow& flow);
-  Session* session_of(Context& context, const Flow& flow);
-  void take(Turn& turn, std::span<const uint8_t> bytes);
-  void take_held(Turn& turn, uint32_t from);
-  void hold(Context& context, Flow& flow, Session& session, uint32_t sequence,
+  TlsConnection& begin(Context& context, Flow& flow);
+  TlsConnection* connection_of(Context& context, const Flow& flow);
+  void take(Batch& batch, std::span<const uint8_t> bytes);
+  void take_held(Batch& batch, uint32_t from);
+  void hold(Context& context, Flow& flow, TlsConnection& connection, uint32_t sequence,
             std::span<const uint8_t> bytes);
-  void give_back_held(Session& session, size_t index);
-  void make_due(Context& context, const Flow& flow, Session& session);
-  void end_due(Session& session);
-  void give_back_unread(Session& session);
-  void read(Turn& turn);
-  void read_by_library(Turn& turn);
-  void read_records(Turn& turn);
-  void take_record(Turn& turn, std::span<const uint8_t> record);
-  void take_end(Turn& turn);
-  void take_alert(Turn& turn, std::span<const uint8_t> content);
-  void take_payload(Turn& turn, std::span<const uint8_t> payload);
-  void refuse(Turn& turn, uint8_t alert);
-  void send_alert(Session& session, uint8_t alert);
-  void end_of_peer(Turn& turn);
-  void fail(Turn& turn);
-  void release_acknowledged(Context& context, const Flow& flow, Session& session);
-  void encrypt(Context& context, Flow& flow, Session& session);
-  void send_output(Context& context, Flow& flow, Session& session);
-  void write(Session& session, std::span<const uint8_t> payload);
-  void finish(Context& context, Flow& flow, Session& session);
+  void give_back_held(TlsConnection& connection, size_t index);
+  void make_due(Context& context, const Flow& flow, TlsConnection& connection);
+  void end_due(TlsConnection& connection);
+  void give_back_unread(TlsConnection& connection);
+  void read(Batch& batch);
+  void read_by_library(Batch& batch);
+  void read_records(Batch& batch);
+  void take_record(Batch& batch, std::span<const uint8_t> record);
+  void take_end(Batch& batch);
+  void take_alert(Batch& batch, std::span<const uint8_t> content);
+  void take_payload(Batch& batch, std::span<const uint8_t> payload);
+  void refuse(Batch& batch, uint8_t alert);
+  void send_alert(TlsConnection& connection, uint8_t alert);
+  void end_of_peer(Batch& batch);
+  void fail(Batch& batch);
+  void release_acknowledged(Context& context, const Flow& flow, TlsConnection& connection);
+  void encrypt(Context& context, Flow& flow, TlsConnection& connection);
+  void send_output(Context& context, Flow& flow, TlsConnection& connection);
+  void write(TlsConnection& connection, std::span<const uint8_t> payload);
+  void finish(Context& context, Flow& flow, TlsConnection& connection);
 
   const Side side_;
   const std::vector<Buffer>& profile_;
-  Shared& shared_;
+  TlsCore& tls_core_;
   TlsCounts counts_;
   Library library_;
 };

@@ -72,13 +72,13 @@ uint64_t records_in(std::span<const uint8_t> bytes) {
 // RFC 6066 section 4: 512 bytes, 1,024, 2,048 or 4,096.
 size_t longest_fragment(const SSL* ssl) {
   const uint8_t mode = SSL_SESSION_get_max_fragment_length(SSL_get_session(ssl));
-  return mode >= 1 && mode <= 4 ? size_t{256} << mode : size_t{Shared::kRecord};
+  return mode >= 1 && mode <= 4 ? size_t{256} << mode : size_t{TlsCore::kRecord};
 }
 
-Library::Library(Side side, const Options& options, TlsCounts& counts, Shared& shared)
+Library::Library(Side side, const Options& options, TlsCounts& counts, TlsCore& tls_core)
     : side_(side),
       counts_(counts),
-      shared_(shared),
+      tls_core_(tls_core),
       server_name_(options.server_name),
       key_log_(options.key_log),
       wants_tickets_(side == Side::client && options.resumption),
@@ -170,11 +170,11 @@ void Library::configure_server(const Options& options) {
           "TLS certificate");
 }
 
-void Library::connect(Session& session) {
-  SSL* const ssl = session.ssl = SSL_new(context_.get());
+void Library::connect(TlsConnection& connection) {
+  SSL* const ssl = connection.ssl = SSL_new(context_.get());
   if (ssl == nullptr) throw std::bad_alloc();
-  SSL_set_app_data(ssl, &session);
-  BIO* const bio = shared_.bio.get();
+  SSL_set_app_data(ssl, &connection);
+  BIO* const bio = tls_core_.bio.get();
   BIO_up_ref(bio);
   SSL_set_bio(ssl, bio, bio);  // for both ways, which takes one reference
   if (side_ == Side::server) {
@@ -187,20 +187,21 @@ void Library::connect(Session& session) {
 }
 
 // Tickets come after the handshake, and only the library can read what they are for.
-void Library::leave(Session& session) {
+void Library::leave(TlsConnection& connection) {
   // RFC 5077 section 3.3: a server may give another ticket as it takes one. The library keeps that
   // in the session, tells nobody, and lets the old one be used no more.
-  if (wants_tickets_ && SSL_version(session.ssl) != TLS1_3_VERSION &&
-      SSL_session_reused(session.ssl) == 1)
-    ticket_.reset(SSL_get1_session(session.ssl));
-  const Suite suite = suite_of(session.ssl);
+  if (wants_tickets_ && SSL_version(connection.ssl) != TLS1_3_VERSION &&
+      SSL_session_reused(connection.ssl) == 1)
+    ticket_.reset(SSL_get1_session(connection.ssl));
+  const Suite suite = suite_of(connection.ssl);
   // Shorter records than usual are the library's to make.
-  if (wants_tickets_ || suite == Suite::none || longest_fragment(session.ssl) != Shared::kRecord)
+  if (wants_tickets_ || suite == Suite::none ||
+      longest_fragment(connection.ssl) != TlsCore::kRecord)
     return;
-  shared_.records.begin(session.protection, suite);
+  tls_core_.records.begin(connection.protection, suite);
   // What a server writes in its last step are tickets.
-  if (side_ == Side::server) session.protection.sent.sequence = records_in(shared_.output);
-  session.free_library();
+  if (side_ == Side::server) connection.protection.sent.sequence = records_in(tls_core_.output);
+  connection.free_library();
 }
 
 bool Library::has_protocol(const SSL* ssl) const {
@@ -224,10 +225,10 @@ void Library::on_alert(const SSL* ssl, int where, int value) {
 void Library::on_key(const SSL* ssl, const char* line) {
   Library& self = library_of(ssl);
   const std::string_view text(line);
-  static_cast<Session*>(SSL_get_app_data(ssl))->protection.take_secret(self.side_, text);
+  static_cast<TlsConnection*>(SSL_get_app_data(ssl))->protection.take_secret(self.side_, text);
   if (!self.key_log_) return;
-  std::string& keys = self.shared_.keys;
-  if (keys.size() + text.size() < Shared::kKeysBudget)
+  std::string& keys = self.tls_core_.keys;
+  if (keys.size() + text.size() < TlsCore::kKeysBudget)
     keys.append(text).push_back('\n');
   else
     ++self.counts_.keys_not_kept;

@@ -8,9 +8,9 @@
 
 #include "base/side.h"
 #include "stats/tls_counts.h"
+#include "tls/connection.h"
 #include "tls/identity.h"
 #include "tls/options.h"
-#include "tls/session.h"
 
 namespace engine::tls {
 
@@ -19,16 +19,16 @@ size_t longest_fragment(const SSL* ssl);
 
 class Library {
  public:
-  /// `counts`, `shared`: outlive it. Throws OptionsError.
-  Library(Side side, const Options& options, TlsCounts& counts, Shared& shared);
+  /// `counts`, `tls_core`: outlive it. Throws OptionsError.
+  Library(Side side, const Options& options, TlsCounts& counts, TlsCore& tls_core);
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
-  /// Gives the session a connection, whose handshake has not begun.
-  void connect(Session& session);
+  /// Gives the connection its object of the library, whose handshake has not begun.
+  void connect(TlsConnection& connection);
   /// After the handshake: takes the connection away from the library, if it is of TLS 1.3 and needs
   /// the library no more.
-  void leave(Session& session);
+  void leave(TlsConnection& connection);
   /// Whether a complete handshake has the protocol that a client offers, if it offers one.
   bool has_protocol(const SSL* ssl) const;
   /// How many alerts were sent and received in handshakes.
@@ -47,7 +47,7 @@ class Library {
 
   const Side side_;
   TlsCounts& counts_;
-  Shared& shared_;
+  TlsCore& tls_core_;
   const std::string server_name_;
   std::string protocol_;  ///< for ALPN, RFC 7301: with its length before it
   const bool key_log_;    ///< lines are kept

@@ -14,7 +14,7 @@ constexpr uint32_t kHeader = 8;
 constexpr uint32_t kMaxTransport = 1500;
 
 void restart_idle_timer(Context& context, Flow& flow) {
-  context.wheel.arm(flow, TimerKind::keep, context.tick,
+  context.wheel.arm(flow, TimerKind::idle, context.tick,
                     ticks_for(flow.udp_idle_ms * kMillisecond));
 }
 
@@ -25,9 +25,9 @@ void open(Context& context, Flow& flow) {
   flow.set(kEverEstablished);
   flow.udp_idle_ms = kDefaultIdleMs;
   restart_idle_timer(context, flow);
-  FlowClass& shared = context.class_of(flow);
-  ++(*shared
-          .counters)[shared.side == Side::client ? Counter::udps_connects : Counter::udps_accepts];
+  FlowClass& template_side = context.class_of(flow);
+  ++(*template_side.counters)[template_side.side == Side::client ? Counter::udps_connects
+                                                                 : Counter::udps_accepts];
 }
 
 void receive(Context& context, Flow& flow, const RxSegment& packet) {
@@ -40,15 +40,15 @@ void receive(Context& context, Flow& flow, const RxSegment& packet) {
 }
 
 bool send(Context& context, Flow& flow, uint32_t index) {
-  FlowClass& shared = context.class_of(flow);
-  CounterBlock& counters = *shared.counters;
-  const Buffer& buffer = (*shared.buffers)[index];
+  FlowClass& template_side = context.class_of(flow);
+  CounterBlock& counters = *template_side.counters;
+  const Buffer& buffer = (*template_side.buffers)[index];
   const bool ipv4 = flow.local.is_v4();
   if (uint64_t{buffer.size()} + kHeader + (ipv4 ? 20 : 40) > kMaxTransport) {
     ++counters[Counter::udps_pkt_toobig];
     return true;
   }
-  TransmitQueue& queue = *shared.transmit;
+  TransmitQueue& queue = *template_side.transmit;
   Frame* frame = queue.next();
   if (frame == nullptr) {
     ++counters[Counter::udps_nombuf];
@@ -56,10 +56,11 @@ bool send(Context& context, Flow& flow, uint32_t index) {
   }
   const bool offload = queue.offloads().checksum;
   const uint32_t length = kHeader + buffer.size();
-  const Path& path = (*shared.paths)[flow.path];
-  uint8_t* const ip = frame->head + write_ethernet(frame->head, path, ether_type_of_ip(ipv4));
-  uint8_t* const header = compose_ip(ip, flow.local, flow.remote, kProtocolUdp, length,
-                                     shared.tunables->tos_with(0), shared.tunables->ttl, !offload);
+  const L2Header& l2 = (*template_side.l2_headers)[flow.l2_header];
+  uint8_t* const ip = frame->head + write_ethernet(frame->head, l2, ether_type_of_ip(ipv4));
+  uint8_t* const header =
+      compose_ip(ip, flow.local, flow.remote, kProtocolUdp, length,
+                 template_side.tunables->tos_with(0), template_side.tunables->ttl, !offload);
   store_be<uint16_t>(header, flow.local_port);
   store_be<uint16_t>(header + 2, flow.remote_port);
   store_be<uint16_t>(header + 4, static_cast<uint16_t>(length));

@@ -9,7 +9,7 @@ namespace engine::udp {
 /// TRex's idle time of a UDP flow until its program sets another.
 inline constexpr uint32_t kDefaultIdleMs = 1000;
 
-/// Begins a flow whose identity, class and path are set, on either side.
+/// Begins a flow whose identity, class and layer-2 header are set, on either side.
 void open(Context& context, Flow& flow);
 /// A datagram for `flow` came in: counts it for rx_msg and restarts the idle timer.
 void receive(Context& context, Flow& flow, const RxSegment& packet);

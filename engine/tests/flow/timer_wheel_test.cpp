@@ -87,14 +87,14 @@ TEST_F(TimerWheelTest, MovingADeadlineToLaterOrEarlierIsKept) {
 
 TEST_F(TimerWheelTest, TheKindsOfOneFlowAreIndependent) {
   Flow& flow = make();
-  wheel.arm(flow, TimerKind::keep, 0, 400);
+  wheel.arm(flow, TimerKind::idle, 0, 400);
   wheel.arm(flow, TimerKind::delayed_ack, 0, 20);
   wheel.arm(flow, TimerKind::program, 0, 30);
   wheel.disarm(flow, TimerKind::program);
   std::vector<TimerKind> fired;
   for (Tick now = 0; now <= 500; now += 5)
     wheel.advance(now, 10, [&](Flow&, TimerKind kind) { fired.push_back(kind); });
-  EXPECT_EQ(fired, (std::vector{TimerKind::delayed_ack, TimerKind::keep}));
+  EXPECT_EQ(fired, (std::vector{TimerKind::delayed_ack, TimerKind::idle}));
 }
 
 TEST_F(TimerWheelTest, ARemovedFlowNeverFiresAndABudgetLeavesTheRestForLater) {
@@ -167,7 +167,7 @@ TEST_F(TimerWheelTest, TimeMayWrap) {
   wheel.advance(3u << 30, 1, [](Flow&, TimerKind) {});
   wheel.advance(start, 1, [](Flow&, TimerKind) {});
   Flow& flow = make();
-  wheel.arm(flow, TimerKind::keep, start, 5000);
+  wheel.arm(flow, TimerKind::idle, start, 5000);
   int fired = 0;
   wheel.advance(start + 4999, 1, [&](Flow&, TimerKind) { ++fired; });
   EXPECT_EQ(fired, 0);

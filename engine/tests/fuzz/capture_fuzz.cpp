@@ -1,6 +1,6 @@
 // Any frames through a port's tap and its ring, read at any time, also amid a write: what the
-// reader gets is what the watches asked for, in order and byte for byte, and a frame is lost only
-// when the ring is full. Input is a script: each step adds or removes a watch, has frames pass the
+// reader gets is what the taps asked for, in order and byte for byte, and a frame is lost only
+// when the ring is full. Input is a script: each step adds or removes a tap, has frames pass the
 // port, writes a record that is read before it is complete, or reads. script/fuzz builds and runs
 // it.
 
@@ -40,23 +40,23 @@ const PacketFilter& filter(uint8_t number) {
 /// What the reader has yet to get.
 struct Expected {
   bool transmitted = false;
-  uint64_t watches = 0;
+  uint64_t taps = 0;
   uint32_t wire_length = 0;
   std::vector<uint8_t> bytes;
 };
 
-enum class Step : uint8_t { watch, unwatch, pass, amid_write, read, read_amid_passing, count };
+enum class Step : uint8_t { add_tap, remove_tap, pass, amid_write, read, read_amid_passing, count };
 
 class TappedPort {
  public:
-  TappedPort() { tap_.stand_before(nowhere_); }
+  TappedPort() { port_tap_.stand_before(nowhere_); }
 
   void step(Script& script) {
     switch (static_cast<Step>(script.next() % static_cast<uint8_t>(Step::count))) {
-      case Step::watch:
-        return watch(script);
-      case Step::unwatch:
-        return unwatch(script.next() % kNumbers);
+      case Step::add_tap:
+        return add_tap(script);
+      case Step::remove_tap:
+        return remove_tap(script.next() % kNumbers);
       case Step::pass:
         return pass(script, 1 + script.next() % 16);
       case Step::amid_write:
@@ -81,24 +81,24 @@ class TappedPort {
   /// A record's header and what is lost by alignment, at most.
   static constexpr size_t kOverhead = 256;
 
-  void watch(Script& script) {
+  void add_tap(Script& script) {
     const uint8_t number = script.next() % kNumbers;
     const uint8_t how = script.next();
-    unwatch(number);
-    Watch watch{.number = number,
-                .received = (how & 1) != 0,
-                .transmitted = (how & 2) != 0,
-                .filter = filter(script.next()),
-                .snap_length = (how & 4) != 0 ? 0u : script.next() * 16u};
-    if (how & 8) watch.budget = script.next();
-    tap_.add(watch);
-    watches_.push_back(watch);
+    remove_tap(number);
+    CaptureTap tap{.number = number,
+                   .received = (how & 1) != 0,
+                   .transmitted = (how & 2) != 0,
+                   .filter = filter(script.next()),
+                   .snap_length = (how & 4) != 0 ? 0u : script.next() * 16u};
+    if (how & 8) tap.budget = script.next();
+    port_tap_.add(tap);
+    taps_.push_back(tap);
   }
 
-  void unwatch(uint8_t number) {
-    tap_.remove(number);
-    std::erase_if(watches_, [&](const Watch& watch) { return watch.number == number; });
-    require(tap_.idle() == watches_.empty());
+  void remove_tap(uint8_t number) {
+    port_tap_.remove(number);
+    std::erase_if(taps_, [&](const CaptureTap& tap) { return tap.number == number; });
+    require(port_tap_.idle() == taps_.empty());
   }
 
   /// Frames of one length and one beginning, each with a byte of its own behind that.
@@ -129,28 +129,28 @@ class TappedPort {
     }
     const auto wire_length = static_cast<uint32_t>(frame.length());
     if (transmitted)
-      tap_.send({&frame, 1});
+      port_tap_.send({&frame, 1});
     else
-      tap_.received({&frame, 1});
+      port_tap_.received({&frame, 1});
     expect(transmitted, wire_length, std::move(bytes));
   }
 
   void expect(bool transmitted, uint32_t wire_length, std::vector<uint8_t> bytes) {
     Expected record{.transmitted = transmitted, .wire_length = wire_length, .bytes = {}};
     size_t wanted = 0;
-    for (const Watch& watch : watches_) {
-      if (!(transmitted ? watch.transmitted : watch.received) || watch.budget == 0) continue;
-      if (!watch.filter.matches(bytes)) continue;
-      record.watches |= uint64_t{1} << watch.number;
-      wanted = std::max(wanted, watch.snap_length == 0 ? bytes.size() : watch.snap_length);
+    for (const CaptureTap& tap : taps_) {
+      if (!(transmitted ? tap.transmitted : tap.received) || tap.budget == 0) continue;
+      if (!tap.filter.matches(bytes)) continue;
+      record.taps |= uint64_t{1} << tap.number;
+      wanted = std::max(wanted, tap.snap_length == 0 ? bytes.size() : tap.snap_length);
     }
     bytes.resize(std::min(wanted, bytes.size()));
     const bool may_be_lost = is_full(bytes.size());
-    const uint64_t lost = tap_.take_lost();
-    require(lost == 0 || (record.watches != 0 && lost == 1));
-    if (record.watches == 0) return;
+    const uint64_t lost = port_tap_.take_lost();
+    require(lost == 0 || (record.taps != 0 && lost == 1));
+    if (record.taps == 0) return;
     if (lost != 0) return require(may_be_lost);
-    for (Watch& watch : watches_) watch.budget -= record.watches >> watch.number & 1;
+    for (CaptureTap& tap : taps_) tap.budget -= record.taps >> tap.number & 1;
     record.bytes = std::move(bytes);
     pending_ += record.bytes.size() + kOverhead;
     expected_.push_back(std::move(record));
@@ -165,12 +165,12 @@ class TappedPort {
 
   void read_amid_write(Script& script) {
     const size_t length = size_t{script.next()} << script.next() % 13;
-    uint8_t* const room = tap_.ring().reserve(length);
+    uint8_t* const room = port_tap_.ring().reserve(length);
     const bool may_be_lost = is_full(length);
     read([] {});
     if (room == nullptr) return require(may_be_lost);
     std::memset(room, static_cast<uint8_t>(length), length);
-    tap_.ring().commit({.wire_length = 1, .bytes = {room, length}});
+    port_tap_.ring().commit({.wire_length = 1, .bytes = {room, length}});
     pending_ += length + kOverhead;
     expected_.push_back(
         {.wire_length = 1, .bytes = std::vector(length, static_cast<uint8_t>(length))});
@@ -180,12 +180,12 @@ class TappedPort {
   template <typename Meanwhile>
   void read(Meanwhile meanwhile) {
     size_t count = expected_.size();
-    tap_.ring().read([&](const SeenFrame& seen) {
+    port_tap_.ring().read([&](const SeenFrame& seen) {
       require(count-- > 0);
       const Expected wanted = std::move(expected_.front());
       expected_.pop_front();
       meanwhile();
-      require(seen.transmitted == wanted.transmitted && seen.watches == wanted.watches);
+      require(seen.transmitted == wanted.transmitted && seen.taps == wanted.taps);
       require(seen.wire_length == wanted.wire_length);
       require(std::ranges::equal(seen.bytes, wanted.bytes));
       pending_ -= wanted.bytes.size() + kOverhead;
@@ -199,8 +199,8 @@ class TappedPort {
   };
 
   Nowhere nowhere_;
-  Tap tap_{kNumber, any_clock()};
-  std::vector<Watch> watches_;
+  PortTap port_tap_{kNumber, any_clock()};
+  std::vector<CaptureTap> taps_;
   std::deque<Expected> expected_;
   size_t pending_ = 0;  ///< bytes that `expected_` may take in the ring
   size_t longest_ = 0;  ///< record, as far as there was one

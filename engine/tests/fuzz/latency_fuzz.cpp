@@ -19,11 +19,11 @@ namespace {
 using namespace engine;
 
 struct End {
-  explicit End(Side side) : stream(side, paths(), queue) {}
+  explicit End(Side side) : stream(side, l2_headers(), queue) {}
 
   /// One table for all inputs: it takes longer to make than an input to run.
-  static const PathTable& paths() {
-    static const PathTable table(Path{{2, 2, 2, 2, 2, 2}, {4, 4, 4, 4, 4, 4}, {}});
+  static const L2HeaderTable& l2_headers() {
+    static const L2HeaderTable table(L2Header{{2, 2, 2, 2, 2, 2}, {4, 4, 4, 4, 4, 4}, {}});
     return table;
   }
 

@@ -96,8 +96,8 @@ inline void fuzz_tls(Side peer_side, const uint8_t* data, size_t size) {
     const TlsCounts counts = network.run(engine_side).tls().at(0).sides[index_of(engine_side)];
     if (counts.full + counts.resumed + counts.failed > 4) std::abort();
     for (const Side side : {Side::client, Side::server}) network.close(side);
-    const tls::Shared& shared = *network.run(engine_side).tls_shared();
-    if (shared.held_bytes != 0 || shared.sealed.in_use() != 0 || shared.sessions.in_use() != 0)
+    const tls::TlsCore& core = *network.run(engine_side).tls_core();
+    if (core.held_bytes != 0 || core.sealed.in_use() != 0 || core.connections.in_use() != 0)
       std::abort();
   }
 }

@@ -34,12 +34,12 @@ class FramesTest : public ::testing::Test {
     return frames;
   }
 
-  void watch(uint32_t port, uint32_t number, const std::string& filter, uint64_t budget = 1000) {
-    engine_.frames.watch(port, {.number = number,
-                                .received = true,
-                                .transmitted = true,
-                                .filter = *PacketFilter::compile(filter),
-                                .budget = budget});
+  void add_tap(uint32_t port, uint32_t number, const std::string& filter, uint64_t budget = 1000) {
+    engine_.frames.add_tap(port, {.number = number,
+                                  .received = true,
+                                  .transmitted = true,
+                                  .filter = *PacketFilter::compile(filter),
+                                  .budget = budget});
   }
 
   Engine machine_{wire()};
@@ -62,37 +62,37 @@ std::vector<uint8_t> at(uint32_t port, bool transmitted, std::vector<uint8_t> by
 }
 
 TEST_F(FramesTest, AFrameIsSeenWhereItLeavesAndWhereItArrives) {
-  watch(0, 3, "");
-  watch(1, 3, "");
+  add_tap(0, 3, "");
+  add_tap(1, 3, "");
   EXPECT_EQ(engine_.frames.send(0, {frame(60), frame(9000)}), 2u);
   EXPECT_THAT(seen(4),
               ::testing::UnorderedElementsAre(at(0, true, frame(60)), at(1, false, frame(60)),
                                               at(0, true, frame(9000)), at(1, false, frame(9000))));
 }
 
-TEST_F(FramesTest, EachWatchSeesWhatItAskedForUntilItsBudgetEnds) {
-  watch(1, 0, "ether proto 0x88b5", 2);
-  watch(1, 1, "ether proto 0x88b6");
+TEST_F(FramesTest, EachTapSeesWhatItAskedForUntilItsBudgetEnds) {
+  add_tap(1, 0, "ether proto 0x88b5", 2);
+  add_tap(1, 1, "ether proto 0x88b6");
   engine_.frames.send(0, {frame(60, 0xb5), frame(60, 0xb5), frame(60, 0xb5), frame(60, 0xb6)});
-  std::vector<uint64_t> watches;
-  for (int i = 0; i < 3000 && watches.size() < 3; ++i) {
-    engine_.frames.read_seen([&](const SeenFrame& seen) { watches.push_back(seen.watches); });
+  std::vector<uint64_t> taps;
+  for (int i = 0; i < 3000 && taps.size() < 3; ++i) {
+    engine_.frames.read_seen([&](const SeenFrame& seen) { taps.push_back(seen.taps); });
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  EXPECT_THAT(watches, ElementsAre(1, 1, 2));
+  EXPECT_THAT(taps, ElementsAre(1, 1, 2));
 }
 
 TEST_F(FramesTest, NothingIsSeenOnceNobodyLooks) {
-  watch(0, 0, "");
-  engine_.frames.unwatch(0);
+  add_tap(0, 0, "");
+  engine_.frames.remove_tap(0);
   engine_.frames.send(0, {frame(60)});
-  watch(1, 1, "");
+  add_tap(1, 1, "");
   engine_.frames.send(0, {frame(61)});
   EXPECT_THAT(seen(1), ElementsAre(at(1, false, frame(61))));
 }
 
 TEST_F(FramesTest, FramesThatNobodyFetchesAreCountedAsUnseen) {
-  watch(1, 0, "", UINT64_MAX);
+  add_tap(1, 0, "", UINT64_MAX);
   const size_t frames = FrameRing::kBytes / 9000 + 100;
   for (size_t i = 0; i < frames; ++i) ASSERT_EQ(engine_.frames.send(0, {frame(9000)}), 1u);
   const size_t kept = seen(frames).size();

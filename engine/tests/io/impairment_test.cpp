@@ -107,9 +107,9 @@ TEST(ImpairedPort, ACaptureSeesWhatIsOnTheWire) {
   engine.ports.impair(0, Direction::transmit, {.duplication = 1, .delay = 50 * kMillisecond});
   engine.ports.impair(1, Direction::receive, {.loss = 1});
   for (uint32_t port : {0, 1})
-    engine.frames.watch(port, {.received = true,
-                               .transmitted = true,
-                               .filter = *PacketFilter::compile("ether proto 0x88b5")});
+    engine.frames.add_tap(port, {.received = true,
+                                 .transmitted = true,
+                                 .filter = *PacketFilter::compile("ether proto 0x88b5")});
   std::vector<uint8_t> bytes(2000, 7);
   bytes[12] = 0x88;
   bytes[13] = 0xb5;

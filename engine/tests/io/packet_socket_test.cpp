@@ -65,10 +65,10 @@ void write(PortQueue& queue, const MacAddress& to, const Bytes& payload, VlanTag
   const IpAddress source = IpAddress::v4(kClient);
   const IpAddress destination = IpAddress::v4(kServer);
   const auto length = static_cast<uint32_t>(20 + payload.size());
-  Path path;
-  path.destination = to;
-  path.tags = tags;
-  uint8_t* const ip = frame->head + write_ethernet(frame->head, path, kEtherTypeIpv4);
+  L2Header l2;
+  l2.destination = to;
+  l2.tags = tags;
+  uint8_t* const ip = frame->head + write_ethernet(frame->head, l2, kEtherTypeIpv4);
   uint8_t* const tcp =
       compose_ip(ip, source, destination, kProtocolTcp, length, 0, Tunables{}.ttl, false);
   std::memset(tcp, 0, 20);
@@ -207,8 +207,8 @@ TEST(PacketSocket, LatencyFramesAreTakenForWholeOnlyWhenTheyAre) {
     const auto port = open_packet_socket_port("lo", 1);
     PortQueue& queue = port->queue(0);
     queue.set_filter(port->mac(), false);
-    const PathTable paths(Path{port->mac(), port->mac()});
-    LatencyStream stream(Side::client, paths, queue.transmit());
+    const L2HeaderTable l2_headers(L2Header{port->mac(), port->mac()});
+    LatencyStream stream(Side::client, l2_headers, queue.transmit());
     stream.start({.sends = true}, 0);
     stream.advance(kSecond);
     queue.transmit().flush();

@@ -185,11 +185,12 @@ std::vector<uint8_t> echo_request(size_t length, uint8_t mark) {
 }
 
 TEST_F(Wire, CarriesTheAnswersToAllPingsOfABurst) {
-  PathTable paths(Path{local_mac(0), local_mac(1)});
+  L2HeaderTable l2_headers(L2Header{local_mac(0), local_mac(1)});
   PortAddress address;
   address.mac = local_mac(1);
   address.ipv4 = kPinged;
-  PortResponder responder(address, std::make_shared<LearnedGateway>(), paths, right.transmit());
+  PortResponder responder(address, std::make_shared<LearnedGateway>(), l2_headers,
+                          right.transmit());
   for (const size_t length : {40, 1400, 8000}) {
     for (uint8_t mark = 1; mark <= 40; ++mark) {
       std::vector<uint8_t> bytes = echo_request(length, mark);

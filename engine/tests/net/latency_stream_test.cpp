@@ -17,11 +17,11 @@ class LatencyStreamTest : public ::testing::Test {
  protected:
   struct End {
     explicit End(Side side)
-        : paths(Path{{2, 2, 2, 2, 2, 2}, {4, 4, 4, 4, 4, 4}, {}}),
+        : l2_headers(L2Header{{2, 2, 2, 2, 2, 2}, {4, 4, 4, 4, 4, 4}, {}}),
           queue(device, {}),
-          stream(side, paths, queue) {}
+          stream(side, l2_headers, queue) {}
     RecordingDevice device;
-    PathTable paths;
+    L2HeaderTable l2_headers;
     TransmitQueue queue;
     LatencyStream stream;
   };

@@ -46,7 +46,7 @@ inline std::vector<uint8_t> too_long_message(const std::vector<uint8_t>& frame,
       std::min(frame.size() - kEthernetLength, says.quoted_bytes + (ipv4 ? 0 : 20));
   const auto length = static_cast<uint32_t>(8 + quoted);
   std::vector<uint8_t> answer(kEthernetLength + 2 * kVlanTagLength + kIpv6Length + length);
-  Path back;
+  L2Header back;
   std::memcpy(back.destination.data(), frame.data() + 6, 6);
   std::memcpy(back.source.data(), frame.data(), 6);
   back.tags = says.tags;

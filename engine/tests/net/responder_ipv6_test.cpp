@@ -106,7 +106,7 @@ class ResponderIpv6 : public testing::Test {
   }
 
   void start(const PortAddress& address) {
-    responder = std::make_unique<PortResponder>(address, learned, paths, queue);
+    responder = std::make_unique<PortResponder>(address, learned, l2_headers, queue);
   }
   bool receive(const Bytes& bytes, Nanoseconds now = 0) {
     const auto memory = std::make_unique<uint8_t[]>(bytes.size());  // for the sanitizer: no more
@@ -131,7 +131,7 @@ class ResponderIpv6 : public testing::Test {
 
   RecordingDevice device;
   TransmitQueue queue{device, {}};
-  PathTable paths{Path{}};
+  L2HeaderTable l2_headers{L2Header{}};
   std::shared_ptr<LearnedGateway> learned = std::make_shared<LearnedGateway>();
   std::unique_ptr<PortResponder> responder;
 };
@@ -158,7 +158,7 @@ TEST_F(ResponderIpv6, SolicitsItsGatewayEverySecondUntilAnswered) {
   EXPECT_TRUE(
       receive(frame_of(kGatewayIpv6, kOurIpv6, neighbour(136, 0x60, kGatewayIpv6, 2)), kSecond));
   EXPECT_EQ(responder->destination(), kPeerMac);
-  EXPECT_EQ(paths[PathTable::kPort], (Path{kPeerMac, kOurMac, {}}));
+  EXPECT_EQ(l2_headers[L2HeaderTable::kPort], (L2Header{kPeerMac, kOurMac, {}}));
   EXPECT_TRUE(advance(100 * kSecond).empty());
   // Then it tells of both its addresses every 120 s.
   const std::vector<Answer> told = advance(121 * kSecond);

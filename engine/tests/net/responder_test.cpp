@@ -33,7 +33,7 @@ class Responder : public testing::Test {
   }
 
   void start(const PortAddress& address) {
-    responder = std::make_unique<PortResponder>(address, learned, paths, queue);
+    responder = std::make_unique<PortResponder>(address, learned, l2_headers, queue);
   }
 
   void receive(Bytes bytes, Nanoseconds now = 0) {
@@ -86,7 +86,7 @@ class Responder : public testing::Test {
 
   RecordingDevice device;
   TransmitQueue queue{device, {}};
-  PathTable paths{Path{}};
+  L2HeaderTable l2_headers{L2Header{}};
   std::shared_ptr<LearnedGateway> learned = std::make_shared<LearnedGateway>();
   std::unique_ptr<PortResponder> responder;
 };
@@ -109,7 +109,7 @@ TEST_F(Responder, AsksForItsGatewayUntilAnswered) {
   receive(arp(2, kGateway, kOurAddress), kSecond);
   ASSERT_TRUE(responder->resolved());
   EXPECT_EQ(responder->destination(), kPeer);
-  EXPECT_EQ(paths[PathTable::kPort], (Path{kPeer, kOurs}));
+  EXPECT_EQ(l2_headers[L2HeaderTable::kPort], (L2Header{kPeer, kOurs}));
   EXPECT_TRUE(advance(100 * kSecond).empty());
   // Then it announces itself every 120 s.
   const std::vector<Bytes> gratuitous = advance(121 * kSecond);
@@ -141,13 +141,13 @@ TEST_F(Responder, FollowsAGatewayThatMoves) {
 }
 
 TEST_F(Responder, CoresOfAPortShareWhatOneOfThemHears) {
-  PathTable other_paths{Path{}};
-  PortResponder other(address(), learned, other_paths, queue);
+  L2HeaderTable other_headers{L2Header{}};
+  PortResponder other(address(), learned, other_headers, queue);
   start(address());
   receive(arp(2, kGateway, kOurAddress));
   other.follow(kSecond);
   EXPECT_EQ(other.destination(), kPeer);
-  EXPECT_EQ(other_paths[PathTable::kPort], (Path{kPeer, kOurs, {}}));
+  EXPECT_EQ(other_headers[L2HeaderTable::kPort], (L2Header{kPeer, kOurs, {}}));
   EXPECT_EQ(other.next_deadline(), 121 * kSecond);  // it asks no more
   EXPECT_FALSE(other.address().destination.has_value());
 
@@ -159,12 +159,12 @@ TEST_F(Responder, CoresOfAPortShareWhatOneOfThemHears) {
   other.receive(parse(frame), kSecond);
   responder->follow(kSecond);
   EXPECT_EQ((*responder->destination())[5], 0x77);
-  EXPECT_EQ(paths[PathTable::kPort].destination[5], 0x77);
+  EXPECT_EQ(l2_headers[L2HeaderTable::kPort].destination[5], 0x77);
 }
 
 TEST_F(Responder, CoresOfAPortTurnToAnotherGatewayTogether) {
-  PathTable other_paths{Path{}};
-  PortResponder other(address(), learned, other_paths, queue);
+  L2HeaderTable other_headers{L2Header{}};
+  PortResponder other(address(), learned, other_headers, queue);
   start(address());
   receive(arp(2, kGateway, kOurAddress));
   const auto fresh = std::make_shared<LearnedGateway>();
@@ -223,7 +223,7 @@ TEST_F(Responder, WithoutAnAddressItIsSilent) {
   layer2.destination = kPeer;
   start(layer2);
   EXPECT_TRUE(responder->resolved());
-  EXPECT_EQ(paths[PathTable::kPort], (Path{kPeer, kOurs, {}}));
+  EXPECT_EQ(l2_headers[L2HeaderTable::kPort], (L2Header{kPeer, kOurs, {}}));
   EXPECT_TRUE(advance(1000 * kSecond).empty());
   receive(arp(1, kGateway, 0));
   receive(echo(8, 0));

@@ -16,7 +16,7 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-constexpr Path kPath{{2, 0, 0, 0, 0, 2}, {2, 0, 0, 0, 0, 1}, {}};
+constexpr L2Header kHeader{{2, 0, 0, 0, 0, 2}, {2, 0, 0, 0, 0, 1}, {}};
 constexpr uint32_t kSource = 0x10000001;
 constexpr uint32_t kDestination = 0x30000001;
 
@@ -56,10 +56,10 @@ Bytes transport(const Recipe& recipe, const IpAddress& source, const IpAddress& 
 }
 
 Bytes make(const Recipe& recipe) {
-  Path path = kPath;
-  path.tags = recipe.tags;
+  L2Header l2 = kHeader;
+  l2.tags = recipe.tags;
   Bytes frame(22);
-  frame.resize(write_ethernet(frame.data(), path, recipe.ipv6 ? kEtherTypeIpv6 : kEtherTypeIpv4));
+  frame.resize(write_ethernet(frame.data(), l2, recipe.ipv6 ? kEtherTypeIpv6 : kEtherTypeIpv4));
   IpAddress source = IpAddress::v4(kSource);
   IpAddress destination = IpAddress::v4(kDestination);
   if (recipe.ipv6) source.high = destination.high = 0x2001'0db8'0000'0000;
@@ -426,12 +426,12 @@ TEST(Packet, TheReplyGoesBackTheWayItCame) {
     Frame frame;
     frame.head = bytes.data();
     frame.head_length = static_cast<uint16_t>(bytes.size());
-    EXPECT_EQ(reply_path(frame), (Path{kPath.source, kPath.destination, tags}));
+    EXPECT_EQ(reply_header(frame), (L2Header{kHeader.source, kHeader.destination, tags}));
     frame.head_length = 13;
-    EXPECT_EQ(reply_path(frame), Path{});
+    EXPECT_EQ(reply_header(frame), L2Header{});
     if (!tags.any()) continue;
     frame.head_length = 17;  // the tag is cut
-    EXPECT_EQ(reply_path(frame), Path{});
+    EXPECT_EQ(reply_header(frame), L2Header{});
   }
 }
 

@@ -26,13 +26,13 @@ constexpr MacAddress kGateway{0x11, 0, 0, 0, 3, 0};
 constexpr MacAddress kOtherGateway{0x11, 0, 0, 0, 4, 0};
 constexpr MacAddress kInterface{0x11, 0, 0, 0, 1, 0};
 
-Path path_of(const Seen& seen) {
-  Path path;
-  std::copy_n(seen.bytes.data(), 6, path.destination.data());
-  std::copy_n(seen.bytes.data() + 6, 6, path.source.data());
+L2Header l2_header_of(const Seen& seen) {
+  L2Header l2;
+  std::copy_n(seen.bytes.data(), 6, l2.destination.data());
+  std::copy_n(seen.bytes.data() + 6, 6, l2.source.data());
   std::vector<uint8_t> bytes = seen.bytes;
-  path.tags = read_ethernet({.head = bytes.data(), .head_length = kEthernetLength + 8}).tags;
-  return path;
+  l2.tags = read_ethernet({.head = bytes.data(), .head_length = kEthernetLength + 8}).tags;
+  return l2;
 }
 
 TEST(Paths, EachClientUsesTheInterfaceAndGatewayOfItsGroup) {
@@ -47,10 +47,10 @@ TEST(Paths, EachClientUsesTheInterfaceAndGatewayOfItsGroup) {
     const bool sent = seen.from == Side::client;
     const uint32_t client = (sent ? seen.packet.source() : seen.packet.destination()).low32();
     clients.insert(client);
-    Path wanted = client < kFirstClient + 3 ? Path{kGateway, kInterface, vlan_tags(7)}
-                                            : Path{kOtherGateway, port};
+    L2Header wanted = client < kFirstClient + 3 ? L2Header{kGateway, kInterface, vlan_tags(7)}
+                                                : L2Header{kOtherGateway, port};
     if (!sent) std::swap(wanted.source, wanted.destination);  // an answer goes back the same way
-    EXPECT_EQ(path_of(seen), wanted) << client;
+    EXPECT_EQ(l2_header_of(seen), wanted) << client;
     return true;
   };
   network.run_until(1 * kSecond);
@@ -65,7 +65,7 @@ TEST(Paths, TagsKeepTheirTypesBothWays) {
     settings.tags = tags;
     Network network(settings, exchange(), {});
     network.filter = [&](const Seen& seen) {
-      EXPECT_EQ(path_of(seen).tags, tags);
+      EXPECT_EQ(l2_header_of(seen).tags, tags);
       return true;
     };
     network.run_until(1 * kSecond);

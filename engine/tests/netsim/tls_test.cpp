@@ -321,7 +321,7 @@ TEST(Tls, MemoryOfOpenConnectionsIsToldAndGivenBack) {
     network.run_until(kSecond);
     ASSERT_EQ(network.status(Side::client).client_flows, kOpen);
     for (const Side side : {Side::client, Side::server}) {
-      EXPECT_EQ(in_use(network, side, "TLS session"), kOpen * sizeof(tls::Session));
+      EXPECT_EQ(in_use(network, side, "TLS session"), kOpen * sizeof(tls::TlsConnection));
       EXPECT_EQ(in_use(network, side, "TLS bytes received"), 0u);
     }
     const uint64_t open = in_use(network, Side::client, "TLS library") - before;

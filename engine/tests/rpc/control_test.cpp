@@ -96,7 +96,7 @@ TEST_F(ControlTest, EventsReachTheSessionThatAcquired) {
   const Json events = result("get_async_events", {{"session_id", 5}, {"user", "sub"}})["data"];
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events[0]["type"], 60);
-  EXPECT_TRUE(control_.state().sessions.take_doorbell());
+  EXPECT_TRUE(control_.state().subscribers.take_doorbell());
 }
 
 TEST_F(ControlTest, PortsTellTheTrueState) {

@@ -242,9 +242,9 @@ class StandInRun final : public Run {
     return templates;
   }
   std::string take_tls_keys() override { return std::exchange(engine_.tls_keys, {}); }
-  std::vector<std::vector<tcp::Info>> watched_flows() const override {
-    engine_.on_call("watched_flows");
-    return engine_.watched_flows;
+  std::vector<std::vector<tcp::Info>> sampled_flows() const override {
+    engine_.on_call("sampled_flows");
+    return engine_.sampled_flows;
   }
 
  private:
@@ -307,13 +307,13 @@ class StandInFrames final : public Frames {
  public:
   explicit StandInFrames(EngineStandIn& engine) : engine_(engine) {}
 
-  void watch(uint32_t port, const Watch& watch) override {
-    engine_.on_call("watch");
-    engine_.calls.push_back(fmt::format("watch {}", port));
-    engine_.copiers.try_emplace(port, port).first->second.add(watch);
+  void add_tap(uint32_t port, const CaptureTap& tap) override {
+    engine_.on_call("add_tap");
+    engine_.calls.push_back(fmt::format("add_tap {}", port));
+    engine_.copiers.try_emplace(port, port).first->second.add(tap);
   }
-  void unwatch(uint32_t number) override {
-    engine_.on_call("unwatch");
+  void remove_tap(uint32_t number) override {
+    engine_.on_call("remove_tap");
     for (auto& [port, copier] : engine_.copiers) copier.remove(number);
   }
   void read_seen(const std::function<void(const SeenFrame&)>& take) override {

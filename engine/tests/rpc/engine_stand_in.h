@@ -64,7 +64,7 @@ class EngineStandIn {
   ServiceMode service;
   Ignored ignored;
   ClientAddresses clients;
-  std::vector<std::vector<tcp::Info>> watched_flows;  ///< by core
+  std::vector<std::vector<tcp::Info>> sampled_flows;  ///< by core
   std::string tls_keys;
 
   struct Run {

@@ -26,7 +26,7 @@ class FlowSamplesTest : public ControlTest {
   FlowSamplesTest() {
     acquire();
     load();
-    stand_in().watched_flows = {{connection(1024)}, {}};
+    stand_in().sampled_flows = {{connection(1024)}, {}};
   }
   Json samples(uint64_t first = 0) {
     return result("get_flow_info", {{"profile_id", "_"}, {"index", first}});
@@ -64,7 +64,7 @@ TEST_F(FlowSamplesTest, AreTakenAsOftenAsAskedForAndNumbered) {
 }
 
 TEST_F(FlowSamplesTest, Ipv6AddressesStandInBrackets) {
-  tcp::Info& info = stand_in().watched_flows[0][0];
+  tcp::Info& info = stand_in().sampled_flows[0][0];
   info.local = *parse_ipv6("2001:db8::1");
   info.side = Side::server;
   start({{"dump_interval", 0.001}});

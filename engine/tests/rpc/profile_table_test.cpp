@@ -29,13 +29,13 @@ std::string short_form(const Json& event) {
 
 class ProfileTableTest : public ::testing::Test {
  protected:
-  ProfileTableTest() : table_(engine_.subjects(), sessions_, budget_) {
-    sessions_.acquire(kOwner, 0);
+  ProfileTableTest() : table_(engine_.subjects(), subscribers_, budget_) {
+    subscribers_.acquire(kOwner, 0);
   }
 
   std::vector<std::string> events() {
     std::vector<std::string> list;
-    for (const Json& event : sessions_.take(kOwner, stand_in().now)) {
+    for (const Json& event : subscribers_.take(kOwner, stand_in().now)) {
       EXPECT_TRUE(event["data"].contains("epoch"));
       list.push_back(short_form(event));
     }
@@ -71,7 +71,7 @@ class ProfileTableTest : public ::testing::Test {
   }
 
   EngineStandIn engine_;
-  Sessions sessions_;
+  RpcSubscribers subscribers_;
   ByteBudget budget_{"profiles", 1 << 20, "upload less"};
   ProfileTable table_;
 };

@@ -52,7 +52,7 @@ class ResolutionTest : public ControlTest {
   /// What events say went wrong since the last call.
   std::vector<std::string> take_errors(int64_t session = 1) {
     std::vector<std::string> errors;
-    for (const Json& event : control_.state().sessions.take(session, stand_in().now))
+    for (const Json& event : control_.state().subscribers.take(session, stand_in().now))
       if (event["data"].contains("error")) errors.push_back(event["data"]["error"]);
     return errors;
   }

@@ -101,8 +101,8 @@ void Script::wait(Nanoseconds duration) {
 
 void Script::send(const Out& out) {
   std::vector<uint8_t> bytes(14 + 20 + 20 + out.options.size() + out.length, 0xab);
-  const Path path{{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}, {}};
-  uint8_t* const ip = bytes.data() + write_ethernet(bytes.data(), path, kEtherTypeIpv4);
+  const L2Header l2{{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}, {}};
+  uint8_t* const ip = bytes.data() + write_ethernet(bytes.data(), l2, kEtherTypeIpv4);
   const auto header = static_cast<uint32_t>(20 + out.options.size());
   uint8_t* const tcp = compose_ip(ip, peer_address_, stack_address_, kProtocolTcp,
                                   header + out.length, out.code_point, Tunables{}.ttl, true);
@@ -175,7 +175,7 @@ void Script::withhold_frames(bool withheld) {
 }
 
 Info Script::info() const {
-  const std::vector<Info> flows = end_->core->watched_flows(*run_, now_);
+  const std::vector<Info> flows = end_->core->sampled_flows(*run_, now_);
   EXPECT_EQ(flows.size(), 1u);
   return flows.empty() ? Info{} : flows[0];
 }

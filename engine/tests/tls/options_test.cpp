@@ -65,10 +65,10 @@ TEST(TlsOptions, NoTwoAlertsHaveOneName) {
 
 TEST(TlsOptions, SuitesAndGroupsThatCannotBeHadAreNamed) {
   const auto refused = [](Options options) {
-    static const auto shared = std::make_unique<Shared>(4);
+    static const auto tls_core = std::make_unique<TlsCore>(4);
     return refusal([&] {
       TlsCounts counts;
-      Library(Side::client, options, counts, *shared);
+      Library(Side::client, options, counts, *tls_core);
     });
   };
   constexpr const char* kNewer = "TLS_AES_128_GCM_SHA256";

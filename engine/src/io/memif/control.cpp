@@ -114,19 +114,19 @@ void Link::set(std::shared_ptr<Memory> memory) {
 }
 
 /// The state of one channel: which messages came, and what the memory is so far.
-class Session {
+class MemifChannel {
  public:
   /// `link`: of a client; nullptr for a server, which is told by `init`, of `links`.
-  Session(int socket, Link* link, const std::map<uint32_t, Link*>& links)
+  MemifChannel(int socket, Link* link, const std::map<uint32_t, Link*>& links)
       : socket_(socket), link_(link), links_(links) {
     if (link == nullptr) say_hello();
   }
-  ~Session() {
+  ~MemifChannel() {
     if (connected_) link_->set(nullptr);
     close(socket_);
   }
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
+  MemifChannel(const MemifChannel&) = delete;
+  MemifChannel& operator=(const MemifChannel&) = delete;
 
   const Link* link() const { return link_; }
   /// Reads one message and answers. False: the channel is at its end.
@@ -161,7 +161,7 @@ class Session {
   std::string reason_;
 };
 
-bool Session::serve() {
+bool MemifChannel::serve() {
   const Received received = receive(socket_);
   if (received.length < 0) return errno == EAGAIN || errno == EINTR;
   try {
@@ -180,7 +180,7 @@ bool Session::serve() {
   return false;
 }
 
-void Session::say_hello() {
+void MemifChannel::say_hello() {
   Message message{};
   message.type = MessageType::hello;
   Hello& hello = message.hello;
@@ -193,14 +193,14 @@ void Session::say_hello() {
   transmit(socket_, message, -1);  // whether the peer is there, its next message tells
 }
 
-void Session::say_goodbye(const std::string& reason) {
+void MemifChannel::say_goodbye(const std::string& reason) {
   Message message{};
   message.type = MessageType::disconnect;
   put(message.disconnect.reason, reason);
   transmit(socket_, message, -1);
 }
 
-void Session::process(const Message& message, int file) {
+void MemifChannel::process(const Message& message, int file) {
   const bool server = link_ == nullptr || link_->settings().server;
   const bool described = server && memory_ != nullptr && !connected_;
   const MessageType type = message.type;
@@ -225,7 +225,7 @@ void Session::process(const Message& message, int file) {
   throw Refused(fmt::format("unexpected message {}", static_cast<int>(type)));
 }
 
-void Session::process_init(const Init& init) {
+void MemifChannel::process_init(const Init& init) {
   if (init.version != kVersion) throw Refused("only version 2.0 is spoken here");
   if (init.mode != 0) throw Refused("only Ethernet is spoken here");
   const auto found = links_.find(init.id);
@@ -240,7 +240,7 @@ void Session::process_init(const Init& init) {
   send(MessageType::ack);
 }
 
-void Session::process_connect() {
+void MemifChannel::process_connect() {
   const uint32_t queues = link_->settings().queues;
   for (const Way way : {Way::to_server, Way::to_client})
     if (memory_->rings(way).size() != queues)
@@ -256,7 +256,7 @@ void Session::process_connect() {
   send(message);
 }
 
-void Session::process_hello(const Hello& hello) {
+void MemifChannel::process_hello(const Hello& hello) {
   const Settings& settings = link_->settings();
   if (hello.least_version > kVersion || hello.most_version < kVersion)
     throw Refused("only version 2.0 is spoken here");
@@ -291,7 +291,7 @@ void Session::process_hello(const Hello& hello) {
   send_next();
 }
 
-void Session::send_next() {
+void MemifChannel::send_next() {
   if (next_.empty()) throw Refused("an ack for nothing");
   const auto [message, file] = next_.front();
   next_.pop_front();
@@ -332,7 +332,7 @@ Control::~Control() {
   stopping_ = true;
   wake();
   thread_.join();
-  sessions_.clear();
+  channels_.clear();
   close(wake_);
   if (listener_ < 0) return;
   close(listener_);
@@ -359,7 +359,7 @@ void Control::listen() {
 void Control::leave(Link& link) {
   const std::lock_guard lock(mutex_);
   links_.erase(link.settings().id);
-  std::erase_if(sessions_, [&](const auto& each) {
+  std::erase_if(channels_, [&](const auto& each) {
     if (each.second->link() != &link) return false;
     each.second->say_goodbye("the port is closed");
     return true;
@@ -376,12 +376,14 @@ void Control::connect() {
   if (::connect(socket, address_.get(), address_.length) != 0)
     close(socket);
   else
-    sessions_.emplace(socket, std::make_unique<Session>(socket, links_.begin()->second, links_));
+    channels_.emplace(socket,
+                      std::make_unique<MemifChannel>(socket, links_.begin()->second, links_));
 }
 
 void Control::accept() {
   const int socket = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-  if (socket >= 0) sessions_.emplace(socket, std::make_unique<Session>(socket, nullptr, links_));
+  if (socket >= 0)
+    channels_.emplace(socket, std::make_unique<MemifChannel>(socket, nullptr, links_));
 }
 
 void Control::loop() {
@@ -395,10 +397,10 @@ void Control::loop() {
     bool alone = false;
     {
       const std::lock_guard lock(mutex_);
-      alone = !server_ && !links_.empty() && sessions_.empty();
+      alone = !server_ && !links_.empty() && channels_.empty();
       if (alone && std::exchange(due, false)) connect();
       if (server_) waiting.push_back({listener_, POLLIN, 0});
-      for (const auto& [socket, session] : sessions_) waiting.push_back({socket, POLLIN, 0});
+      for (const auto& [socket, channel] : channels_) waiting.push_back({socket, POLLIN, 0});
     }
     const int ready = poll(waiting.data(), waiting.size(), alone ? kPauseMs : -1);
     if (ready == 0) due = true;
@@ -412,12 +414,12 @@ void Control::loop() {
 }
 
 void Control::serve(int socket) {
-  const auto session = sessions_.find(socket);
-  if (session == sessions_.end() || session->second->serve()) return;
+  const auto channel = channels_.find(socket);
+  if (channel == channels_.end() || channel->second->serve()) return;
   // A client that asks again and again is told the same each time, its user once.
-  if (const std::string& reason = session->second->reason(); !reason.empty() && reason != said_)
+  if (const std::string& reason = channel->second->reason(); !reason.empty() && reason != said_)
     fmt::print(stderr, "astf-engine: memif {}: {}\n", name_, said_ = reason);
-  sessions_.erase(session);
+  channels_.erase(channel);
 }
 
 }  // namespace engine::memif

@@ -60,7 +60,7 @@ struct Address {
 };
 
 /// One control channel.
-class Session;
+class MemifChannel;
 
 /// A socket with the links that it serves: as a server all that have its name, as a client one.
 class Control {
@@ -69,7 +69,7 @@ class Control {
   static std::shared_ptr<Control> with(Link& link);
   ~Control();
 
-  /// Ends the link's session. From now on nothing here refers to it.
+  /// Ends the link's channel. From now on nothing here refers to it.
   void leave(Link& link);
 
  private:
@@ -90,8 +90,8 @@ class Control {
   std::atomic<bool> stopping_ = false;
   std::mutex mutex_;  ///< of what follows
   std::map<uint32_t, Link*> links_;
-  std::map<int, std::unique_ptr<Session>> sessions_;  ///< by their sockets
-  std::string said_;                                  ///< to the user, last
+  std::map<int, std::unique_ptr<MemifChannel>> channels_;  ///< by their sockets
+  std::string said_;                                       ///< to the user, last
   std::thread thread_;
 };
 

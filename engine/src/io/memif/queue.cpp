@@ -85,13 +85,13 @@ void Queue::follow() {
   copies_ = RawBytes();  // `= {}` would leave it its memory
   if (memory_ == nullptr) return;
   copies_.resize(kCopies);
-  const auto place = [](const Ring& ring) -> Place {
+  const auto begin = [](const Ring& ring) -> RingCursor {
     return {.ring = ring,
             .descriptors = ring.header->descriptors,
             .mask = static_cast<uint16_t>(ring.size - 1)};
   };
-  rx_ = place(memory_->ring(server_ ? Way::to_server : Way::to_client, number_));
-  tx_ = place(memory_->ring(server_ ? Way::to_client : Way::to_server, number_));
+  rx_ = begin(memory_->ring(server_ ? Way::to_server : Way::to_client, number_));
+  tx_ = begin(memory_->ring(server_ ? Way::to_client : Way::to_server, number_));
   if (!server_) release();
 }
 
@@ -126,11 +126,11 @@ std::span<const Frame> Queue::receive() {
   if (memory_ == nullptr) [[unlikely]]
     return {};
   RingHeader& header = *rx_.ring.header;
-  rx_.seen = acquire(server_ ? header.head : header.tail);
+  rx_.peer = acquire(server_ ? header.head : header.tail);
   copied_ = 0;
   size_t count = 0;
   // What is no frame counts, too: else a peer decides how long a core is here.
-  for (size_t looked_at = 0; rx_.next != rx_.seen && looked_at < frames_.size(); ++looked_at) {
+  for (size_t looked_at = 0; rx_.next != rx_.peer && looked_at < frames_.size(); ++looked_at) {
     Frame& frame = frames_[count];
     frame.payload = nullptr;
     frame.payload_length = 0;
@@ -202,7 +202,7 @@ std::span<const Frame> Queue::receive() {
 [[gnu::noinline]] bool Queue::join(Frame& frame, uint32_t& slots) {
   uint8_t* const bytes = &copies_[copied_];
   const uint32_t most = std::min(rx_.ring.size, kMostParts);
-  const uint32_t there = std::min<uint32_t>(static_cast<uint16_t>(rx_.seen - rx_.next), most);
+  const uint32_t there = std::min<uint32_t>(static_cast<uint16_t>(rx_.peer - rx_.next), most);
   uint32_t length = 0;
   bool good = true;
   for (slots = 0; slots < there;) {
@@ -230,15 +230,15 @@ void Queue::release() {
     return;
   RingHeader& header = *rx_.ring.header;
   if (server_) {
-    if (rx_.told == rx_.next) return;
+    if (rx_.published == rx_.next) return;
     memif::release(header.tail, rx_.next);
-    rx_.told = rx_.next;
+    rx_.published = rx_.next;
     return;
   }
   const auto end = static_cast<uint16_t>(rx_.next + rx_.ring.size);
-  if (rx_.told == end) return;
-  for (; rx_.told != end; ++rx_.told) {
-    Descriptor& room = rx_.descriptors[rx_.told & rx_.mask];
+  if (rx_.published == end) return;
+  for (; rx_.published != end; ++rx_.published) {
+    Descriptor& room = rx_.descriptors[rx_.published & rx_.mask];
     room.flags = 0;
     room.region = 0;
     room.length = buffer_bytes_;
@@ -249,14 +249,14 @@ void Queue::release() {
 /// Descriptors that may be written, by the peer's position as it was read last.
 [[gnu::always_inline]] inline uint32_t Queue::known_slots() const {
   const uint32_t size = server_ ? 0 : tx_.ring.size;
-  return std::min<uint32_t>(static_cast<uint16_t>(tx_.seen - tx_.next + size), tx_.ring.size);
+  return std::min<uint32_t>(static_cast<uint16_t>(tx_.peer - tx_.next + size), tx_.ring.size);
 }
 
 /// The same; reads the position again where fewer than `wanted` are known of.
 [[gnu::always_inline]] inline uint32_t Queue::free_slots(uint32_t wanted) {
   if (const uint32_t known = known_slots(); known >= wanted) [[likely]]
     return known;
-  tx_.seen = acquire(server_ ? tx_.ring.header->head : tx_.ring.header->tail);
+  tx_.peer = acquire(server_ ? tx_.ring.header->head : tx_.ring.header->tail);
   return known_slots();
 }
 
@@ -349,7 +349,7 @@ size_t Queue::hand_over(std::span<const Frame> frames) {
   const uint64_t from = Clock::read();
   size_t sent = 0;
   while (sent < frames.size() && write(frames[sent])) ++sent;
-  if (tx_.told != tx_.next) publish();
+  if (tx_.published != tx_.next) publish();
   sending_ += Clock::read() - from;
   return sent;
 }
@@ -359,7 +359,7 @@ void Queue::publish() {
   // position has to be there before the flag is read, which nothing weaker than this order says.
   RingHeader& header = *tx_.ring.header;
   __atomic_store_n(server_ ? &header.tail : &header.head, tx_.next, __ATOMIC_SEQ_CST);
-  tx_.told = tx_.next;
+  tx_.published = tx_.next;
   const uint16_t flags = __atomic_load_n(&header.flags, __ATOMIC_SEQ_CST);
   if ((flags & RingHeader::kNoInterrupt) == 0) waker_.wake(tx_.ring.event);
 }
@@ -375,7 +375,7 @@ size_t Queue::send_waiting() {
     --waiting_count_;
   }
   waiting_.release();
-  if (tx_.told != tx_.next) publish();
+  if (tx_.published != tx_.next) publish();
   sending_ += Clock::read() - from;
   return waiting_count_;
 }

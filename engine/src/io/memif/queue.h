@@ -29,13 +29,13 @@ class Queue final : public PortQueue {
 
  private:
   /// One direction, as this end goes on in it.
-  struct Place {
+  struct RingCursor {
     Ring ring;
     Descriptor* descriptors = nullptr;
     uint16_t mask = 0;
-    uint16_t next = 0;  ///< position of the next frame, or of the next room
-    uint16_t told = 0;  ///< the peer knows that what was before is done with
-    uint16_t seen = 0;  ///< the end of what there is, as it was read last
+    uint16_t next = 0;       ///< position of the next frame, or of the next room
+    uint16_t published = 0;  ///< the peer knows that what was before is done with
+    uint16_t peer = 0;       ///< the end of what there is, as it was read last
   };
 
   /// Takes over what the link has now.
@@ -69,8 +69,8 @@ class Queue final : public PortQueue {
   const uint32_t buffer_bytes_;  ///< of a client's buffers
   uint64_t version_ = 0;
   std::shared_ptr<Memory> memory_;
-  Place rx_;
-  Place tx_;
+  RingCursor rx_;
+  RingCursor tx_;
   std::array<Frame, TransmitQueue::kBurst> frames_;
   RawBytes copies_;    ///< of the frames of one burst; empty without a peer
   size_t copied_ = 0;  ///< bytes used of them

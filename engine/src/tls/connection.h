@@ -24,7 +24,7 @@ namespace engine::tls {
 
 class Endpoint;
 
-struct Session {
+struct TlsConnection {
   /// A buffer of the profile that is not encrypted yet, from `offset` on.
   struct Pending {
     uint32_t buffer;
@@ -49,7 +49,7 @@ struct Session {
   std::vector<Held> held;
   std::vector<uint8_t> unread;  ///< received in order: for the next step of the handshake, or the
                                 ///< beginning of a record
-  uint64_t turn = 0;            ///< in the queue for a step; 0: none is due
+  uint64_t ticket = 0;          ///< in the queue for a step; 0: none is due
   Nanoseconds due = 0;          ///< since when it is
   uint64_t received = 0;        ///< payload bytes, after decryption
   bool established = false;     ///< the handshake is complete
@@ -60,10 +60,10 @@ struct Session {
   bool peer_closed = false;     ///< behind what is unread
   uint32_t next_free = 0;
 
-  Session() = default;
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
-  ~Session() { SSL_free(ssl); }
+  TlsConnection() = default;
+  TlsConnection(const TlsConnection&) = delete;
+  TlsConnection& operator=(const TlsConnection&) = delete;
+  ~TlsConnection() { SSL_free(ssl); }
 
   void free_library() {
     if (ssl == nullptr) return;
@@ -78,7 +78,7 @@ struct Session {
 
 /// What the TLS connections of a run share on one core. The library reads from `input` and writes
 /// to `output`: it sees no socket.
-struct Shared {
+struct TlsCore {
   static constexpr int64_t kSealedBudget = int64_t{256} << 20;  ///< bytes
   static constexpr uint64_t kHeldBudget = uint64_t{64} << 20;   ///< bytes out of order
   /// Of one connection, coded and not acknowledged, bytes; Tunables::transmit_buffer is no larger.
@@ -89,23 +89,23 @@ struct Shared {
   /// A flow whose handshake is to take its next step, which is some 100 us of work. The core takes
   /// one at a time, so that other flows wait for no more than that.
   struct Due {
-    uint64_t turn;  ///< as in the session; another number there: it is not due any more
-    uint32_t session;
+    uint64_t ticket;  ///< as in the connection; another number there: it is not due any more
+    uint32_t connection;
     uint32_t flow;
     Endpoint* endpoint;
   };
 
-  explicit Shared(uint32_t most_sessions);
-  Shared(const Shared&) = delete;
-  Shared& operator=(const Shared&) = delete;
+  explicit TlsCore(uint32_t most_connections);
+  TlsCore(const TlsCore&) = delete;
+  TlsCore& operator=(const TlsCore&) = delete;
 
   /// The one that is due for longest, taken out; nullopt: none is.
   std::optional<Due> take_due();
 
-  std::deque<Due> due;  ///< oldest first
-  uint64_t turns = 0;   ///< numbers given to those that were due
+  std::deque<Due> due;   ///< oldest first
+  uint64_t tickets = 0;  ///< numbers given to those that were due
   SealedBuffers sealed{kSealedBudget};
-  Pool<Session> sessions;
+  Pool<TlsConnection> connections;
   uint64_t held_bytes = 0;          ///< those that wait for a step of a handshake, or for the rest
                                     ///< of a record, among them
   std::string keys;                 ///< lines as in a file of SSLKEYLOGFILE

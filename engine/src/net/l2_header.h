@@ -35,11 +35,13 @@ struct VlanTags {
 };
 
 /// An Ethernet header up to, not including, the EtherType of the payload (IEEE 802.3, 802.1Q).
-struct Path {
+struct L2Header {
   MacAddress destination{};
   MacAddress source{};
   VlanTags tags{};
-  bool operator==(const Path& other) const { return std::memcmp(this, &other, sizeof other) == 0; }
+  bool operator==(const L2Header& other) const {
+    return std::memcmp(this, &other, sizeof other) == 0;
+  }
   uint64_t hash() const {
     uint64_t begin, end;
     std::memcpy(&begin, this, sizeof begin);
@@ -51,65 +53,56 @@ struct Path {
   }
 };
 
-static_assert(std::has_unique_object_representations_v<Path> && sizeof(Path) == 20);
+static_assert(std::has_unique_object_representations_v<L2Header> && sizeof(L2Header) == 20);
 
-/// The paths of one port on one data core. Index 0 is the port's own path (its MAC, its configured
-/// or resolved destination); others are learned from received frames and live as long as the table.
-/// A hash finds them, in chains of one or two. It has a bucket for each path there can be and never
-/// grows: no frame pays for paths that came before it.
-class PathTable {
+/// The layer-2 headers of one port on one data core. Index 0 is the port's own (its MAC, its
+/// configured or resolved destination); others are learned from received frames and live as long as
+/// the table. A hash finds them, in chains of one or two. It has a bucket for each header there can
+/// be and never grows: no frame pays for headers that came before it.
+class L2HeaderTable {
  public:
   static constexpr uint16_t kPort = 0;
   static constexpr size_t kMost = UINT16_MAX;  ///< beside the port's own
+  static constexpr size_t kBuckets = size_t{1} << 16;
 
-  explicit PathTable(const Path& port) : buckets_(std::make_unique<uint16_t[]>(kBuckets)) {
-    paths_.reserve(kMost + 1);  // memory that is touched only as far as it fills
+  explicit L2HeaderTable(const L2Header& port) : buckets_(std::make_unique<uint16_t[]>(kBuckets)) {
+    headers_.reserve(kMost + 1);  // memory that is touched only as far as it fills
     next_.reserve(kMost + 1);
-    paths_.push_back(port);
+    headers_.push_back(port);
     next_.push_back(kNone);
   }
 
-  /// Replaces the port's own path; flows that use it follow at once.
-  void set_port(const Path& port) { paths_[kPort] = port; }
-  const Path& operator[](uint16_t index) const { return paths_[index]; }
+  /// Replaces the port's own header; flows that use it follow at once.
+  void set_port(const L2Header& port) { headers_[kPort] = port; }
+  const L2Header& operator[](uint16_t index) const { return headers_[index]; }
 
-  /// The index of `path`, added when new. Full: the port's own.
-  uint16_t intern(const Path& path) {
-    if (paths_[last_] == path) return last_;
-    uint16_t& first = buckets_[path.hash() % kBuckets];
+  /// The index of `header`, added when new. Full: the port's own.
+  uint16_t intern(const L2Header& header) {
+    if (headers_[last_] == header) return last_;
+    uint16_t& first = buckets_[header.hash() % kBuckets];
     for (uint16_t index = first; index != kNone; index = next_[index])
-      if (paths_[index] == path) return last_ = index;
-    if (paths_.size() > kMost) return kPort;
-    paths_.push_back(path);
+      if (headers_[index] == header) return last_ = index;
+    if (headers_.size() > kMost) return kPort;
+    headers_.push_back(header);
     next_.push_back(first);
-    return last_ = first = static_cast<uint16_t>(paths_.size() - 1);
+    return last_ = first = static_cast<uint16_t>(headers_.size() - 1);
   }
   /// The index that `intern` returned last, and whether it is that of the answer to an untagged
   /// frame that begins with `head`: most frames come from one router.
   uint16_t last() const { return last_; }
   bool last_answers(const uint8_t* head) const {
-    const Path& path = paths_[last_];
-    return !path.tags.any() && std::memcmp(head + 6, path.destination.data(), 6) == 0 &&
-           std::memcmp(head, path.source.data(), 6) == 0 && head[12] != kTagged &&
+    const L2Header& header = headers_[last_];
+    return !header.tags.any() && std::memcmp(head + 6, header.destination.data(), 6) == 0 &&
+           std::memcmp(head, header.source.data(), 6) == 0 && head[12] != kTagged &&
            head[12] != kServiceTagged;
-  }
-  /// How many paths a search for `path` looks at.
-  size_t probes(const Path& path) const {
-    size_t count = 0;
-    for (uint16_t index = buckets_[path.hash() % kBuckets]; index != kNone; index = next_[index]) {
-      ++count;
-      if (paths_[index] == path) break;
-    }
-    return count;
   }
 
  private:
   static constexpr uint16_t kNone = kPort;  ///< the port's own is in no bucket
-  static constexpr size_t kBuckets = size_t{1} << 16;
   static constexpr uint8_t kTagged = 0x81;  ///< EtherTypes of tags begin so
   static constexpr uint8_t kServiceTagged = 0x88;
 
-  std::vector<Path> paths_;
+  std::vector<L2Header> headers_;
   std::vector<uint16_t> next_;           ///< of each, the next one in its bucket
   std::unique_ptr<uint16_t[]> buckets_;  ///< the first entry of each
   uint16_t last_ = kPort;

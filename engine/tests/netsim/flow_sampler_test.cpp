@@ -26,16 +26,16 @@ std::string lingering(double cps) {
                       R"({"name":"delay","usec":1000000})"});
 }
 
-std::vector<tcp::Info> watched(Network& network, Side side) {
-  return network.core(side).watched_flows(network.run(side), network.now());
+std::vector<tcp::Info> sampled(Network& network, Side side) {
+  return network.core(side).sampled_flows(network.run(side), network.now());
 }
 
-TEST(FlowWatch, TellsOfOneConnectionOfEachSideToItsEnd) {
+TEST(FlowSampler, TellsOfOneConnectionOfEachSideToItsEnd) {
   Network network({}, lingering(20), sampled());
-  EXPECT_TRUE(watched(network, Side::client).empty());
+  EXPECT_TRUE(sampled(network, Side::client).empty());
   network.run_until(400 * kMillisecond);
-  const std::vector<tcp::Info> clients = watched(network, Side::client);
-  const std::vector<tcp::Info> servers = watched(network, Side::server);
+  const std::vector<tcp::Info> clients = sampled(network, Side::client);
+  const std::vector<tcp::Info> servers = sampled(network, Side::server);
   ASSERT_EQ(clients.size(), 1u);
   ASSERT_EQ(servers.size(), 1u);
   const tcp::Info& client = clients[0];
@@ -57,27 +57,27 @@ TEST(FlowWatch, TellsOfOneConnectionOfEachSideToItsEnd) {
   EXPECT_NEAR(static_cast<double>(client.age), 290e6, 2e6);  // the first opens after 110 ms
 
   network.run_until(800 * kMillisecond);
-  ASSERT_EQ(watched(network, Side::client).size(), 1u);
-  EXPECT_EQ(watched(network, Side::client)[0].local_port, client.local_port);
-  EXPECT_NEAR(static_cast<double>(watched(network, Side::client)[0].since_received), 400e6, 1e6);
+  ASSERT_EQ(sampled(network, Side::client).size(), 1u);
+  EXPECT_EQ(sampled(network, Side::client)[0].local_port, client.local_port);
+  EXPECT_NEAR(static_cast<double>(sampled(network, Side::client)[0].since_received), 400e6, 1e6);
   network.run_until(3 * kSecond);
-  ASSERT_EQ(watched(network, Side::client).size(), 1u);
-  EXPECT_NE(watched(network, Side::client)[0].local, client.local);
+  ASSERT_EQ(sampled(network, Side::client).size(), 1u);
+  EXPECT_NE(sampled(network, Side::client)[0].local, client.local);
 }
 
-TEST(FlowWatch, WithNoConnectionItTellsOfNone) {
+TEST(FlowSampler, WithNoConnectionItTellsOfNone) {
   Network network({}, lingering(0.4), sampled());  // one in 2.5 s
   network.run_until(300 * kMillisecond);
-  EXPECT_EQ(watched(network, Side::client).size(), 1u);
+  EXPECT_EQ(sampled(network, Side::client).size(), 1u);
   network.run_until(2'400 * kMillisecond);  // its TIME_WAIT is over
-  EXPECT_TRUE(watched(network, Side::client).empty());
-  EXPECT_TRUE(watched(network, Side::server).empty());
+  EXPECT_TRUE(sampled(network, Side::client).empty());
+  EXPECT_TRUE(sampled(network, Side::server).empty());
 }
 
-TEST(FlowWatch, NotAskedForItWatchesNothing) {
+TEST(FlowSampler, NotAskedForItSamplesNothing) {
   Network network({}, lingering(20), forever());
   network.run_until(400 * kMillisecond);
-  EXPECT_TRUE(watched(network, Side::client).empty());
+  EXPECT_TRUE(sampled(network, Side::client).empty());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "rpc/frame_watches.h"
+#include "rpc/capture_taps.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@ std::span<const uint8_t> snapped(std::span<const uint8_t> bytes, uint32_t snap_l
   return snap_length == 0 ? bytes : bytes.first(std::min<size_t>(snap_length, bytes.size()));
 }
 
-uint32_t FrameWatches::begin(const WatchRequest& request, Take take) {
+uint32_t CaptureTaps::begin(const TapRequest& request, Take take) {
   const auto filter = PacketFilter::compile(request.filter);
   if (!filter)
     throw bad_parameters(fmt::format("BPF filter: '{}' is not a valid pattern", request.filter));
@@ -26,13 +26,13 @@ uint32_t FrameWatches::begin(const WatchRequest& request, Take take) {
   takes_.emplace(number, std::move(take));
   try {
     for (uint32_t port = 0; port < ports_; ++port) {
-      const Watch wanted{.number = number,
-                         .received = contains(request.receiving, port),
-                         .transmitted = contains(request.transmitting, port),
-                         .filter = *filter,
-                         .snap_length = request.snap_length,
-                         .budget = request.budget};
-      if (wanted.received || wanted.transmitted) frames_.watch(port, wanted);
+      const CaptureTap wanted{.number = number,
+                              .received = contains(request.receiving, port),
+                              .transmitted = contains(request.transmitting, port),
+                              .filter = *filter,
+                              .snap_length = request.snap_length,
+                              .budget = request.budget};
+      if (wanted.received || wanted.transmitted) frames_.add_tap(port, wanted);
     }
   } catch (...) {
     end(number);
@@ -41,9 +41,9 @@ uint32_t FrameWatches::begin(const WatchRequest& request, Take take) {
   return number;
 }
 
-void FrameWatches::end(uint32_t number) {
+void CaptureTaps::end(uint32_t number) {
   try {
-    frames_.unwatch(number);
+    frames_.remove_tap(number);
     collect();
   } catch (...) {
     takes_.erase(number);
@@ -52,10 +52,10 @@ void FrameWatches::end(uint32_t number) {
   takes_.erase(number);
 }
 
-void FrameWatches::collect() {
+void CaptureTaps::collect() {
   frames_.read_seen([this](const SeenFrame& seen) {
     for (const auto& [number, take] : takes_)
-      if ((seen.watches >> number & 1) != 0) take(seen);
+      if ((seen.taps >> number & 1) != 0) take(seen);
   });
 }
 

@@ -12,7 +12,7 @@
 namespace engine {
 
 /// What somebody wants to see.
-struct WatchRequest {
+struct TapRequest {
   std::vector<uint32_t> transmitting;  ///< ports whose sent frames are looked at
   std::vector<uint32_t> receiving;     ///< ports whose received frames are
   std::string filter;                  ///< in the language of tcpdump; empty: all frames
@@ -26,17 +26,17 @@ inline constexpr uint32_t kLongestSnap = UINT16_MAX;  ///< that a client may ask
 std::span<const uint8_t> snapped(std::span<const uint8_t> bytes, uint32_t snap_length);
 
 /// Shares out what the taps saw among those who asked for it.
-class FrameWatches {
+class CaptureTaps {
  public:
   using Take = std::function<void(const SeenFrame&)>;
-  static constexpr uint32_t kMost = 64;  ///< at once: bits of SeenFrame::watches
+  static constexpr uint32_t kMost = 64;  ///< at once: bits of SeenFrame::taps
 
   /// `ports`: how many there are.
-  FrameWatches(Frames& frames, size_t ports) : frames_(frames), ports_(ports) {}
+  CaptureTaps(Frames& frames, size_t ports) : frames_(frames), ports_(ports) {}
 
-  /// Gives `take` what is seen from now on, in `collect`. Returns the watch's number. Throws
-  /// RpcError: no filter, too many watches.
-  uint32_t begin(const WatchRequest& request, Take take);
+  /// Gives `take` what is seen from now on, in `collect`. Returns the tap's number. Throws
+  /// RpcError: no filter, too many taps.
+  uint32_t begin(const TapRequest& request, Take take);
   /// What was seen until now is given out before.
   void end(uint32_t number);
   /// Gives out what was seen meanwhile, before rings fill up.

@@ -1,4 +1,4 @@
-#include "tls/session.h"
+#include "tls/connection.h"
 
 #include <algorithm>
 
@@ -6,19 +6,19 @@ namespace engine::tls {
 
 namespace {
 
-Shared& shared_of(BIO* bio) {
-  return *static_cast<Shared*>(BIO_get_data(bio));
+TlsCore& tls_core_of(BIO* bio) {
+  return *static_cast<TlsCore*>(BIO_get_data(bio));
 }
 
 int write_bytes(BIO* bio, const char* bytes, size_t length, size_t* written) {
-  RawBytes& output = shared_of(bio).output;
+  RawBytes& output = tls_core_of(bio).output;
   output.insert(output.end(), bytes, bytes + length);
   *written = length;
   return 1;
 }
 
 int read_bytes(BIO* bio, char* bytes, size_t length, size_t* read) {
-  std::span<const uint8_t>& input = shared_of(bio).input;
+  std::span<const uint8_t>& input = tls_core_of(bio).input;
   BIO_clear_retry_flags(bio);
   if (input.empty()) {
     BIO_set_retry_read(bio);
@@ -46,7 +46,7 @@ BIO_METHOD* make_method() {
 
 }  // namespace
 
-Shared::Shared(uint32_t most_sessions) : sessions(most_sessions) {
+TlsCore::TlsCore(uint32_t most_connections) : connections(most_connections) {
   static BIO_METHOD* const method = make_method();
   bio.reset(BIO_new(method));
   BIO_set_data(bio.get(), this);
@@ -54,11 +54,11 @@ Shared::Shared(uint32_t most_sessions) : sessions(most_sessions) {
   output.reserve(2 * SealedBuffers::kLarge);
 }
 
-std::optional<Shared::Due> Shared::take_due() {
+std::optional<TlsCore::Due> TlsCore::take_due() {
   while (!due.empty()) {
     const Due first = due.front();
     due.pop_front();
-    if (sessions[first.session].turn == first.turn) return first;
+    if (connections[first.connection].ticket == first.ticket) return first;
   }
   return std::nullopt;
 }
