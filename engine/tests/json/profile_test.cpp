@@ -22,12 +22,14 @@ void expect_refused(const json& profile, const std::string& message) {
   }
 }
 
-TEST(Base64, DecodesWithAndWithoutPadding) {
+TEST(Base64, IsReadWithAndWithoutPaddingAndWrittenWithIt) {
   EXPECT_EQ(decode_base64(""), "");
   EXPECT_EQ(decode_base64("Zg=="), "f");
   EXPECT_EQ(decode_base64("Zm8="), "fo");
   EXPECT_EQ(decode_base64("Zm9v"), "foo");
   EXPECT_EQ(decode_base64("Zm9vYg"), "foob");
+  EXPECT_EQ(encode_base64("foob"), "Zm9vYg==");
+  EXPECT_EQ(encode_base64(""), "");
   EXPECT_EQ(decode_base64("+/8A"), std::string("\xfb\xff\0", 3));
   for (const char* wrong : {"Z", "Zm9vY", "Zm=v", "Zm9v\n", "Zm 9", "====", "Zg==="})
     EXPECT_EQ(decode_base64(wrong), std::nullopt) << wrong;
