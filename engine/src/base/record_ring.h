@@ -2,6 +2,8 @@
 // Records with bytes behind them, on their way from one thread to another.
 
 #include <atomic>
+#include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,34 +12,37 @@
 
 namespace engine {
 
-/// One writer, one reader, no lock. A record that finds no room is not waited for. `kBytes`: a
-/// power of two.
-template <typename Record, size_t kBytes>
+/// One writer, one reader, no lock. A record that finds no room is not waited for.
+template <typename Record>
 class RecordRing {
  public:
-  // Not initialised, so that memory which is never used is never touched.
-  RecordRing() : memory_(std::make_unique_for_overwrite<Line[]>(kBytes / sizeof(Line))) {}
+  /// `bytes`: a power of two. Not initialised, so that memory which is never used is never touched.
+  explicit RecordRing(size_t bytes)
+      : bytes_(bytes), memory_(std::make_unique_for_overwrite<Line[]>(bytes / sizeof(Line))) {
+    assert(std::has_single_bit(bytes));
+  }
 
   /// Room for `length` bytes (at most a quarter of the ring), nullptr when there is none now.
   uint8_t* reserve(size_t length) {
     const uint64_t written = written_.load(std::memory_order_relaxed);
     const size_t needed = sizeof(Entry) + round_up(length);
-    const size_t to_end = kBytes - written % kBytes;
+    const size_t to_end = bytes_ - offset_of(written);
     const size_t skipped = to_end < needed ? to_end : 0;
     const uint64_t end = written + skipped + needed;
-    if (end - released_seen_ > kBytes) {
+    if (end - released_seen_ > bytes_) {
       released_seen_ = released_.load(std::memory_order_acquire);
-      if (end - released_seen_ > kBytes) return nullptr;
+      if (end - released_seen_ > bytes_) return nullptr;
     }
     if (skipped != 0) new (at(written)) Entry{.next = written + skipped, .is_gap = true};
     reserved_ = written + skipped;
     return bytes_of(new (at(reserved_)) Entry{.next = end});
   }
-  /// Publishes what was written to the room reserved last.
-  void commit(const Record& record) {
+  /// Publishes what was written to the room reserved last. Returns the record in the ring.
+  Record* commit(const Record& record) {
     Entry* const entry = at(reserved_);
     entry->record = record;
     written_.store(entry->next, std::memory_order_release);
+    return &entry->record;
   }
 
   /// Where the records that are published now end.
@@ -59,6 +64,29 @@ class RecordRing {
   }
   /// Gives back the room of all records that `next` has returned.
   void release() { released_.store(taken_, std::memory_order_release); }
+  /// Hands over all that is there now, oldest first. What is written meanwhile waits, or a fast
+  /// writer would keep the reader for ever. A record that `take` throws at is read as well, those
+  /// behind it stay.
+  template <typename Take>
+  void read(Take&& take) {
+    const uint64_t end = this->end();
+    while (const Record* const record = next(end)) {
+      try {
+        take(*record);
+      } catch (...) {
+        release();
+        throw;
+      }
+      release();
+    }
+  }
+
+  /// Of a ring that one thread writes and reads, when all was released: the next record goes to the
+  /// front, which the CPU's cache may still have.
+  void rewind() {
+    assert(released_ == written_);
+    written_ = released_ = taken_ = released_seen_ = 0;
+  }
 
  private:
   struct alignas(64) Line {
@@ -70,18 +98,19 @@ class RecordRing {
     uint64_t next;        ///< position of the entry behind this one
     bool is_gap = false;  ///< nothing here, the rest of the ring was too short
   };
-  static_assert(std::is_trivially_destructible_v<Record> && sizeof(Entry) == 64 &&
-                (kBytes & (kBytes - 1)) == 0);
+  static_assert(std::is_trivially_destructible_v<Record> && sizeof(Entry) == 64);
 
   static constexpr size_t round_up(size_t bytes) {
     return (bytes + sizeof(Entry) - 1) / sizeof(Entry) * sizeof(Entry);
   }
   static uint8_t* bytes_of(Entry* entry) { return reinterpret_cast<uint8_t*>(entry + 1); }
+  size_t offset_of(uint64_t position) const { return position & (bytes_ - 1); }
   Entry* at(uint64_t position) const {
-    return reinterpret_cast<Entry*>(memory_[position % kBytes / sizeof(Line)].bytes);
+    return reinterpret_cast<Entry*>(memory_[offset_of(position) / sizeof(Line)].bytes);
   }
 
-  std::unique_ptr<Line[]> memory_;
+  const size_t bytes_;
+  const std::unique_ptr<Line[]> memory_;
   uint64_t reserved_ = 0;       ///< position of the record being written
   uint64_t released_seen_ = 0;  ///< of `released_`, by the writer
   alignas(64) std::atomic<uint64_t> written_ = 0;

@@ -5,31 +5,6 @@
 
 namespace engine {
 
-uint8_t* FrameRing::reserve(size_t length) {
-  uint8_t* const room = ring_.reserve(length);
-  reserved_ = room;
-  return room;
-}
-
-void FrameRing::commit(const SeenFrame& seen) {
-  SeenFrame record = seen;
-  record.bytes = {reserved_, seen.bytes.size()};
-  ring_.commit(record);
-}
-
-void FrameRing::read(const std::function<void(const SeenFrame&)>& take) {
-  const uint64_t end = ring_.end();
-  while (const SeenFrame* const seen = ring_.next(end)) {
-    try {
-      take(*seen);
-    } catch (...) {
-      ring_.release();
-      throw;
-    }
-    ring_.release();
-  }
-}
-
 void FrameCopier::add(const CaptureTap& tap) {
   taps_.push_back(tap);
 }
@@ -58,13 +33,14 @@ void FrameCopier::see(const Frame& frame, bool transmitted, Nanoseconds now) {
     wanted = std::max<size_t>(wanted, tap.snap_length == 0 ? bytes.size() : tap.snap_length);
   }
   if (seen.taps == 0) return;
-  seen.bytes = bytes.first(std::min(wanted, bytes.size()));
-  uint8_t* const copy = ring_.reserve(seen.bytes.size());
+  const size_t length = std::min(wanted, bytes.size());
+  uint8_t* const copy = ring_.reserve(length);
   if (copy == nullptr) {
     lost_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  std::memcpy(copy, seen.bytes.data(), seen.bytes.size());
+  std::memcpy(copy, bytes.data(), length);
+  seen.bytes = {copy, length};
   ring_.commit(seen);
   for (CaptureTap& tap : taps_) tap.budget -= seen.taps >> tap.number & 1;
 }

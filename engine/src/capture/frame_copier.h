@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -27,26 +26,6 @@ struct SeenFrame {
   std::span<const uint8_t> bytes;  ///< its beginning, as much as the taps want
 };
 
-/// One writer, one reader, no lock. A frame that finds no room is not waited for.
-class FrameRing {
- public:
-  static constexpr size_t kBytes = size_t{4} << 20;
-
-  /// Room for `length` bytes (at most a quarter of the ring), nullptr when there is none now.
-  uint8_t* reserve(size_t length);
-  /// Publishes what was written to the room reserved last. `seen.bytes` says how much of it counts.
-  void commit(const SeenFrame& seen);
-
-  /// Hands over all that is there now, oldest first; `bytes` live until `take` returns. What is
-  /// written meanwhile waits, or a fast writer would keep the reader for ever. A frame that `take`
-  /// throws at is read as well, those behind it stay.
-  void read(const std::function<void(const SeenFrame&)>& take);
-
- private:
-  RecordRing<SeenFrame, kBytes> ring_;
-  const uint8_t* reserved_ = nullptr;
-};
-
 /// What one observer wants to see at a port.
 struct CaptureTap {
   uint32_t number = 0;  ///< its bit in SeenFrame::taps, below 64
@@ -62,6 +41,8 @@ struct CaptureTap {
 /// no device and reads no clock.
 class FrameCopier {
  public:
+  static constexpr size_t kRingBytes = size_t{4} << 20;
+
   explicit FrameCopier(uint32_t port) : port_(port) {}
 
   void add(const CaptureTap& tap);
@@ -72,7 +53,7 @@ class FrameCopier {
   /// One frame passes the port at `now`.
   void see(const Frame& frame, bool transmitted, Nanoseconds now);
 
-  FrameRing& ring() { return ring_; }
+  RecordRing<SeenFrame>& ring() { return ring_; }
   uint32_t port() const { return port_; }
   /// Frames that were asked for and found the ring full, since the last call.
   uint64_t take_lost() { return lost_.exchange(0, std::memory_order_relaxed); }
@@ -86,7 +67,7 @@ class FrameCopier {
   const uint32_t port_;
   std::vector<CaptureTap> taps_;
   std::array<uint8_t, kLongestFrame> whole_;
-  FrameRing ring_;
+  RecordRing<SeenFrame> ring_{kRingBytes};
   std::atomic<uint64_t> lost_ = 0;
 };
 

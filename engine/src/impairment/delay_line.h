@@ -3,9 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
+#include "base/record_ring.h"
 #include "base/time.h"
 #include "net/frame.h"
 
@@ -18,7 +18,7 @@ class DelayLine {
   /// Room for 100 ms of 2 Gbit/s in long frames; each takes up to 127 bytes beside its own.
   static constexpr size_t kBytes = size_t{32} << 20;
 
-  /// `bytes`: room, a multiple of 64, more than two of the longest frames.
+  /// `bytes`: room, a power of two, more than two of the longest frames.
   explicit DelayLine(size_t bytes = kBytes);
 
   /// Keeps a copy of `frame` until `due`: head and payload one behind the other, which may still be
@@ -34,24 +34,23 @@ class DelayLine {
   void release();
 
  private:
-  struct Record;
-  struct alignas(64) Block {
-    std::byte bytes[64];
+  struct Record {
+    Frame frame;
+    bool over = false;  ///< needed no more
   };
   struct Waiting {
     Nanoseconds due;
-    uint64_t position;  ///< of its record; grows with each
+    uint64_t number;  ///< grows with each
+    Record* record;
   };
+  static constexpr size_t kLeastBytes = 128;  ///< that one takes
 
   static bool later(const Waiting& left, const Waiting& right);
-  Record* at(uint64_t position) const;
 
-  size_t bytes_;
-  std::unique_ptr<Block[]> memory_;
-  uint64_t first_ = 0;            ///< position of the oldest record that is still needed
-  uint64_t last_ = 0;             ///< position behind the newest one
+  RecordRing<Record> ring_;
   std::vector<Waiting> waiting_;  ///< a heap, the earliest in front
-  std::vector<uint64_t> taken_;
+  std::vector<Record*> taken_;
+  uint64_t put_ = 0;
 };
 
 }  // namespace engine

@@ -9,7 +9,7 @@
 #include "astf/table_counts.h"
 #include "base/record_ring.h"
 #include "base/side.h"
-#include "io/copied_frames.h"
+#include "net/copied_frame.h"
 #include "net/frame.h"
 #include "net/steering.h"
 
@@ -27,7 +27,7 @@ class ExchangeRing {
   void release() { ring_.release(); }
 
  private:
-  RecordRing<Frame, kBytes> ring_;
+  RecordRing<Frame> ring_{kBytes};
   std::array<Frame, TransmitQueue::kBurst> frames_;
 };
 

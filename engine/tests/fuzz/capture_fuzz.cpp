@@ -160,7 +160,7 @@ class TappedPort {
   /// record takes is lost at the ring's end, where one did not fit.
   bool is_full(size_t length) {
     longest_ = std::max(longest_, length + kOverhead);
-    return pending_ + 3 * longest_ > FrameRing::kBytes;
+    return pending_ + 3 * longest_ > FrameCopier::kRingBytes;
   }
 
   void read_amid_write(Script& script) {

@@ -93,7 +93,7 @@ TEST_F(FramesTest, NothingIsSeenOnceNobodyLooks) {
 
 TEST_F(FramesTest, FramesThatNobodyFetchesAreCountedAsUnseen) {
   add_tap(1, 0, "", UINT64_MAX);
-  const size_t frames = FrameRing::kBytes / 9000 + 100;
+  const size_t frames = FrameCopier::kRingBytes / 9000 + 100;
   for (size_t i = 0; i < frames; ++i) ASSERT_EQ(engine_.frames.send(0, {frame(9000)}), 1u);
   const size_t kept = seen(frames).size();
   EXPECT_LT(kept, frames);

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "io/clock.h"
-#include "io/copied_frames.h"
+#include "net/copied_frame.h"
 #include "net/rx_segment.h"
 
 namespace engine::memif {

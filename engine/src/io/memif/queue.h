@@ -77,7 +77,7 @@ class Queue final : public PortQueue {
   std::atomic<bool> reads_payload_ = false;
   SendHeads heads_;
   Waker waker_;
-  RecordRing<Frame, 8u << 20> waiting_;
+  RecordRing<Frame> waiting_{size_t{8} << 20};
   size_t waiting_count_ = 0;
 };
 

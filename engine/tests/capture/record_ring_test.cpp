@@ -10,8 +10,12 @@
 namespace engine {
 namespace {
 
+using Ring = RecordRing<SeenFrame>;
+
+constexpr size_t kBytes = FrameCopier::kRingBytes;
+
 /// Writes a frame of `length` bytes that all equal the low byte of `time`.
-bool write(FrameRing& ring, Nanoseconds time, size_t length) {
+bool write(Ring& ring, Nanoseconds time, size_t length) {
   uint8_t* const room = ring.reserve(length);
   if (room == nullptr) return false;
   std::fill_n(room, length, static_cast<uint8_t>(time));
@@ -27,11 +31,11 @@ void expect_intact(const SeenFrame& seen) {
   EXPECT_TRUE(std::ranges::all_of(seen.bytes, [&](uint8_t value) { return value == byte; }));
 }
 
-TEST(FrameRing, ManyTimesItsSizePassInOrder) {
-  FrameRing ring;
+TEST(RecordRing, ManyTimesItsSizePassInOrder) {
+  Ring ring{kBytes};
   Nanoseconds next = 0;
   Nanoseconds time = 0;
-  for (size_t total = 0; total < 5 * FrameRing::kBytes;) {
+  for (size_t total = 0; total < 5 * kBytes;) {
     for (int i = 0; i < 7; ++i) {
       const size_t length = 60 + static_cast<size_t>(time) * 977 % 65000;
       ASSERT_TRUE(write(ring, time++, length));
@@ -45,8 +49,8 @@ TEST(FrameRing, ManyTimesItsSizePassInOrder) {
   EXPECT_EQ(next, time);
 }
 
-TEST(FrameRing, AReaderEndsThoughAWriterGoesOn) {
-  FrameRing ring;
+TEST(RecordRing, AReaderEndsThoughAWriterGoesOn) {
+  Ring ring{kBytes};
   Nanoseconds time = 0;
   ASSERT_TRUE(write(ring, time++, 60));
   int read = 0;
@@ -57,11 +61,11 @@ TEST(FrameRing, AReaderEndsThoughAWriterGoesOn) {
   EXPECT_EQ(read, 1);
 }
 
-TEST(FrameRing, FullTakesNoMoreAndLosesNothingItHas) {
-  FrameRing ring;
+TEST(RecordRing, FullTakesNoMoreAndLosesNothingItHas) {
+  Ring ring{kBytes};
   Nanoseconds taken = 0;
   while (write(ring, taken, 1500)) ++taken;
-  EXPECT_GT(taken, static_cast<Nanoseconds>(FrameRing::kBytes / 2000));
+  EXPECT_GT(taken, static_cast<Nanoseconds>(kBytes / 2000));
   EXPECT_FALSE(write(ring, taken, 1500));
   Nanoseconds next = 0;
   ring.read([&](const SeenFrame& seen) { EXPECT_EQ(seen.time, next++); });
@@ -69,8 +73,8 @@ TEST(FrameRing, FullTakesNoMoreAndLosesNothingItHas) {
   EXPECT_TRUE(write(ring, taken, 1500));
 }
 
-TEST(FrameRing, AFrameThatItsReaderCannotTakeIsNotReadAgain) {
-  FrameRing ring;
+TEST(RecordRing, AFrameThatItsReaderCannotTakeIsNotReadAgain) {
+  Ring ring{kBytes};
   for (Nanoseconds time = 0; time < 3; ++time) write(ring, time, 100);
   std::vector<Nanoseconds> taken;
   const auto take = [&taken](const SeenFrame& seen) {
@@ -82,8 +86,8 @@ TEST(FrameRing, AFrameThatItsReaderCannotTakeIsNotReadAgain) {
   EXPECT_EQ(taken, (std::vector<Nanoseconds>{0, 1, 2}));
 }
 
-TEST(FrameRing, WriterAndReaderNeedNoLock) {
-  FrameRing ring;
+TEST(RecordRing, WriterAndReaderNeedNoLock) {
+  Ring ring{kBytes};
   constexpr Nanoseconds kFrames = 20'000;
   std::thread writer([&ring] {
     for (Nanoseconds time = 0; time < kFrames;)
