@@ -41,7 +41,6 @@ struct CoreConfig {
   /// Wall-clock time at now = 0: TCP timestamps go on over a restart, so a peer that still holds a
   /// connection in TIME_WAIT takes a new one (RFC 6191).
   Nanoseconds epoch = 0;
-  bool only_slow_path = false;  ///< no flow takes TCP's fast path; for tests of it
   std::array<PortAddress, kSides> ports;
   /// What is learned of the ports' gateways, shared with the other cores that serve them.
   std::array<std::shared_ptr<LearnedGateway>, kSides> gateways{std::make_shared<LearnedGateway>(),

@@ -146,9 +146,9 @@ inline bool FlowDriver::goes_on(const Flow& flow, const RxPacket& p, const RxPac
   if (p.payload_length != 0 && flow->wait == Wait::template_choice && !decide(*flow, p, events))
     return {};
   TemplateClass& template_side = parts_.classes.of(*flow);
-  if (template_side.tls != nullptr) {
+  if (template_side.tls() != nullptr) {
     PlaintextCheck check(parts_.context, template_side.payload_check);
-    return {flow, template_side.tls->receive(parts_.context, *flow, p, check.reader())};
+    return {flow, template_side.tls()->receive(parts_.context, *flow, p, check.reader())};
   }
   const uint32_t expected = flow->rcv_nxt;
   events |= tcp::receive_slow_path(parts_.context, template_side, *flow, p);
@@ -234,7 +234,7 @@ void FlowDriver::end_handshake_step() {
   Flow& flow = *steps_;
   TemplateClass& template_side = parts_.classes.of(flow);
   PlaintextCheck check(context, template_side.payload_check);
-  const tcp::Events events = template_side.tls->end_step(context, flow, check.reader());
+  const tcp::Events events = template_side.tls()->end_step(context, flow, check.reader());
   if ((events & tcp::kDelivered) != 0) latency::record_payload(context, template_side, flow);
   if ((events & tcp::kEstablished) != 0) {
     template_side.run->count_established(context, flow);

@@ -8,7 +8,7 @@
 namespace engine {
 
 void OpenFlows::give_back_extension(const TemplateClass& template_side, Flow& flow) {
-  if (template_side.tls != nullptr) template_side.tls->release(context_, flow);
+  if (template_side.tls() != nullptr) template_side.tls()->release(context_, flow);
   context_.extensions.give_back(flow.extension);
 }
 

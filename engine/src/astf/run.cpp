@@ -104,7 +104,6 @@ ProfileRun::ProfileRun(std::shared_ptr<const Profile> profile, const RunOptions&
       made.template_index = t;
       made.client_range = source.client_range;
       made.side = side;
-      made.only_slow_path = config.only_slow_path;
       if (options_.tags_count[index_of(side)]) made.tagged_mtu = options_.mtus[index_of(side)];
     }
   }
@@ -140,14 +139,6 @@ void ProfileRun::check_payload() {
   }
 }
 
-std::vector<PayloadBlock> ProfileRun::payload() const {
-  std::vector<PayloadBlock> blocks(payload_checks_[0].size());
-  for (size_t side = 0; side < kSides; ++side)
-    for (size_t t = 0; t < blocks.size(); ++t)
-      blocks[t].sides[side] = payload_checks_[side][t].counts;
-  return blocks;
-}
-
 void ProfileRun::add_tls(uint32_t most_flows) {
   tls_core_ = std::make_unique<tls::TlsCore>(most_flows);
   for (const Side side : {Side::client, Side::server}) {
@@ -167,8 +158,7 @@ void ProfileRun::add_tls(uint32_t most_flows) {
       } catch (const tls::OptionsError& error) {
         throw ProfileError(error.what());
       }
-      made.tls = endpoints[t].get();
-      made.coder = made.tls;
+      made.coder = endpoints[t].get();
       made.only_slow_path = true;
       made.buffers = &tls_core_->sealed.all();
       Tunables& tunables = tunables_[index_of(side)][t];
@@ -179,15 +169,20 @@ void ProfileRun::add_tls(uint32_t most_flows) {
   }
 }
 
-std::vector<TlsBlock> ProfileRun::tls() const {
-  std::vector<TlsBlock> blocks(tls_[0].size());
-  for (size_t side = 0; side < kSides; ++side)
-    for (size_t t = 0; t < blocks.size(); ++t) {
+RunReport ProfileRun::report() const {
+  RunReport report;
+  report.payload.resize(payload_checks_[0].size());
+  report.tls.resize(tls_[0].size());
+  for (size_t side = 0; side < kSides; ++side) {
+    for (size_t t = 0; t < report.payload.size(); ++t)
+      report.payload[t].sides[side] = payload_checks_[side][t].counts;
+    for (size_t t = 0; t < report.tls.size(); ++t) {
       if (tls_[side][t] == nullptr) continue;
-      blocks[t].used = true;
-      blocks[t].sides[side] = tls_[side][t]->counts();
+      report.tls[t].used = true;
+      report.tls[t].sides[side] = tls_[side][t]->counts();
     }
-  return blocks;
+  }
+  return report;
 }
 
 std::string ProfileRun::take_tls_keys() {

@@ -15,7 +15,7 @@
 #include "astf/template_class.h"
 #include "base/time.h"
 #include "flow/context.h"
-#include "stats/tls_counts.h"
+#include "stats/run_report.h"
 #include "tls/endpoint.h"
 
 namespace engine {
@@ -70,10 +70,7 @@ class ProfileRun {
   const std::vector<CounterBlock>& counters(Side side) const { return counters_[index_of(side)]; }
   /// By template.
   const std::vector<LatencyBlock>& latencies() const { return latencies_; }
-  /// What the payload check found, by template; empty without one.
-  std::vector<PayloadBlock> payload() const;
-  /// What came of TLS, by template; empty where none has it.
-  std::vector<TlsBlock> tls() const;
+  RunReport report() const;
   /// Takes what was kept of the secrets of connections, as lines; empty unless the options ask.
   std::string take_tls_keys();
   /// nullptr: no template has TLS.

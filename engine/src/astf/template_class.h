@@ -6,23 +6,23 @@
 #include "astf/payload_check.h"
 #include "flow/context.h"
 #include "stats/counters.h"
+#include "tls/endpoint.h"
 
 namespace engine {
 
 class ProfileRun;
-namespace tls {
-class Endpoint;
-}
 struct UndecidedClass;
 
 /// A flow's class with what only the run and its core act upon.
 struct TemplateClass : FlowClass {
   ProfileRun* run = nullptr;              ///< it belongs to this run
   PayloadCheck* payload_check = nullptr;  ///< of received payload; nullptr: none
-  tls::Endpoint* tls = nullptr;           ///< the class's coder; nullptr: without TLS
   UndecidedClass* undecided = nullptr;    ///< itself, where it is of one undecided flow
   uint32_t template_index = 0;            ///< in the run's profile
   uint32_t client_range = 0;              ///< whose pool the ports of its clients are from
+
+  /// The class's coder, which is no other; nullptr: without TLS.
+  tls::Endpoint* tls() const { return static_cast<tls::Endpoint*>(coder); }
 };
 
 /// The class of one server flow whose template its first payload decides on (l7_map). What is

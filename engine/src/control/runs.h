@@ -11,9 +11,8 @@
 #include "astf/run_status.h"
 #include "control/config.h"
 #include "stats/latency.h"
-#include "stats/payload_counts.h"
 #include "stats/run_counters.h"
-#include "stats/tls_counts.h"
+#include "stats/run_report.h"
 #include "tcp/info.h"
 
 namespace engine {
@@ -38,10 +37,7 @@ class Run {
   virtual RunStatus status() const = 0;
   /// By template; of one histogram one moment, not of all.
   virtual std::vector<LatencyBlock> latencies() const = 0;
-  /// By template; empty without a payload check.
-  virtual std::vector<PayloadBlock> payload() const = 0;
-  /// By template; empty where none has TLS.
-  virtual std::vector<TlsBlock> tls() const = 0;
+  virtual RunReport report() const = 0;
   /// Takes what was kept of secrets of TLS connections: lines in the format of SSLKEYLOGFILE.
   virtual std::string take_tls_keys() = 0;
   /// By core: connections of a run started with `samples_flows`, at most one of each side.

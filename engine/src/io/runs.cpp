@@ -95,19 +95,8 @@ class EngineRun final : public Run {
   std::vector<LatencyBlock> latencies() const override {
     return read_latencies(threads(), on_core_);
   }
-  std::vector<PayloadBlock> payload() const override {
-    const auto cores =
-        on_parts([](ProfileRun& part, DataCore&, Nanoseconds) { return part.payload(); });
-    std::vector<PayloadBlock> sum;
-    for (const auto& own : cores) add(sum, own);
-    return sum;
-  }
-  std::vector<TlsBlock> tls() const override {
-    const auto cores =
-        on_parts([](ProfileRun& part, DataCore&, Nanoseconds) { return part.tls(); });
-    std::vector<TlsBlock> sum;
-    for (const auto& own : cores) add(sum, own);
-    return sum;
+  RunReport report() const override {
+    return sum_of(on_parts([](ProfileRun& part, DataCore&, Nanoseconds) { return part.report(); }));
   }
   std::string take_tls_keys() override {
     const auto cores =

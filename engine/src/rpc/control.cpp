@@ -51,6 +51,8 @@ Control::Control(const Subjects& engine, const EngineConfig& config)
   add_latency_methods(methods_, state_);
   add_tls_methods(methods_, state_);
   add_port_methods(methods_, state_);
+  add_ignored_methods(methods_, state_);
+  add_impairment_methods(methods_, state_);
   add_topology_methods(methods_, state_);
   add_tunnel_methods(methods_, state_);
   add_capture_methods(methods_, state_);

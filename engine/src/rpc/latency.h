@@ -10,7 +10,7 @@
 #include "control/latency_streams.h"
 #include "control/ports.h"
 #include "rpc/method_table.h"
-#include "rpc/ports.h"
+#include "rpc/resolution.h"
 
 namespace engine {
 

@@ -70,8 +70,12 @@ void add_machine_methods(MethodTable& methods, ControlState& state);
 void add_latency_methods(MethodTable& methods, ControlState& state);
 /// TLS of templates.
 void add_tls_methods(MethodTable& methods, ControlState& state);
-/// Ports, whom they do not answer, and what impairs their frames.
+/// Ports: their state, addresses and attributes.
 void add_port_methods(MethodTable& methods, ControlState& state);
+/// Senders that no port answers.
+void add_ignored_methods(MethodTable& methods, ControlState& state);
+/// What impairs frames.
+void add_impairment_methods(MethodTable& methods, ControlState& state);
 /// What is between the ports and their clients.
 void add_topology_methods(MethodTable& methods, ControlState& state);
 /// Tunnels that clients are in.

@@ -182,7 +182,8 @@ Json counts(const PayloadCounts& counts) {
 
 Json payload_check(ControlState& state, const std::string& id) {
   Json templates = Json::array();
-  for (const PayloadBlock& block : state.profiles.payload(id))
+  const RunReport report = state.profiles.report(id);
+  for (const PayloadBlock& block : report.payload)
     templates.push_back({{"template", templates.size()},
                          {"client", counts(block.sides[index_of(Side::client)])},
                          {"server", counts(block.sides[index_of(Side::server)])}});

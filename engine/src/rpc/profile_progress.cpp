@@ -315,8 +315,7 @@ void ProfileTable::finish_cleanup(const std::string& id, ProfileSlot& slot) {
 
   slot.final_counters = read(slot);
   slot.final_latencies = slot.handle->latencies();
-  slot.final_payload = slot.handle->payload();
-  slot.final_tls = slot.handle->tls();
+  slot.final_report = slot.handle->report();
   slot.tls_keys += slot.handle->take_tls_keys();
   end_run(slot);
   for (Side side : {Side::client, Side::server})

@@ -219,9 +219,9 @@ void ProfileTable::add_tls(const std::string& id, TlsRule rule, size_t most) {
   slot.tls.push_back(std::move(rule));
 }
 
-std::vector<TlsBlock> ProfileTable::tls(const std::string& id) const {
+RunReport ProfileTable::report(const std::string& id) const {
   const ProfileSlot& slot = find(id);
-  return slot.running() ? slot.handle->tls() : slot.final_tls;
+  return slot.running() ? slot.handle->report() : slot.final_report;
 }
 
 std::string ProfileTable::take_tls_keys(const std::string& id, size_t most) {
@@ -232,11 +232,6 @@ std::string ProfileTable::take_tls_keys(const std::string& id, size_t most) {
   std::string taken = slot.tls_keys.substr(0, end);
   slot.tls_keys.erase(0, end);
   return taken;
-}
-
-std::vector<PayloadBlock> ProfileTable::payload(const std::string& id) const {
-  const ProfileSlot& slot = find(id);
-  return slot.running() ? slot.handle->payload() : slot.final_payload;
 }
 
 RunStatus ProfileTable::run_status(const std::string& id) const {

@@ -15,7 +15,7 @@
 #include "rpc/budgets.h"
 #include "rpc/flow_samples.h"
 #include "rpc/latency.h"
-#include "rpc/ports.h"
+#include "rpc/resolution.h"
 #include "rpc/run_statistics.h"
 #include "rpc/sessions.h"
 #include "rpc/tls_rules.h"
@@ -146,8 +146,7 @@ struct ProfileSlot {
   RunStatus run;                         ///< as last seen; final after the run
   RunCounters final_counters;            ///< of the last finished run
   std::vector<LatencyBlock> final_latencies;
-  std::vector<PayloadBlock> final_payload;
-  std::vector<TlsBlock> final_tls;
+  RunReport final_report;
   std::string tls_keys;  ///< that nobody has taken yet
   RunStatistics statistics;
   FlowSamples flow_samples;
@@ -238,10 +237,8 @@ class ProfileTable {
   RunStatus run_status(const std::string& id) const;
   /// By template, of the profile's run, as of now or as its last one ended; none before a run.
   std::vector<LatencyBlock> latencies(const std::string& id) const;
-  /// What the payload check of its present run, or its last one, found; empty without one.
-  std::vector<PayloadBlock> payload(const std::string& id) const;
-  /// What came of TLS in its present run, or its last one, by template; empty without it.
-  std::vector<TlsBlock> tls(const std::string& id) const;
+  /// Of its present run, or its last one; empty before a run.
+  RunReport report(const std::string& id) const;
   /// Takes whole lines of the key log of its runs, `most` bytes of them.
   std::string take_tls_keys(const std::string& id, size_t most);
 

@@ -108,7 +108,7 @@ Json side(const TlsCounts& counts) {
 }
 
 Json get_tls(ControlState& state, const std::string& id) {
-  const std::vector<TlsBlock> blocks = state.profiles.tls(id);
+  const std::vector<TlsBlock> blocks = state.profiles.report(id).tls;
   state.budgets.replies.require(blocks.size() * kTextPerTemplate, "TLS of the templates");
   Json templates = Json::array();
   for (size_t index = 0; index < blocks.size(); ++index)

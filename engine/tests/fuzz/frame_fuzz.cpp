@@ -191,7 +191,7 @@ class Run {
     const LatencyReport& latency = network_.core(side).latency_stream(side).report();
     if (latency.histogram.count() != latency.received) std::abort();
     if (latency.histogram.maximum() > network_.now() + kSecond) std::abort();
-    for (const PayloadBlock& block : network_.run(side).payload())
+    for (const PayloadBlock& block : network_.run(side).report().payload)
       for (const PayloadCounts& counts : block.sides)
         if (counts.mismatched_bytes > counts.compared_bytes ||
             counts.mismatched_flows > counts.mismatched_bytes)

@@ -93,7 +93,8 @@ inline void fuzz_tls(Side peer_side, const uint8_t* data, size_t size) {
       network.run_until(network.now() + 150 * kMillisecond);
     }
     const Side engine_side = client ? Side::server : Side::client;
-    const TlsCounts counts = network.run(engine_side).tls().at(0).sides[index_of(engine_side)];
+    const TlsCounts counts =
+        network.run(engine_side).report().tls.at(0).sides[index_of(engine_side)];
     if (counts.full + counts.resumed + counts.failed > 4) std::abort();
     for (const Side side : {Side::client, Side::server}) network.close(side);
     const tls::TlsCore& core = *network.run(engine_side).tls_core();

@@ -71,7 +71,7 @@ TEST_P(ImpairedFlows, TakeNoDamagedPayload) {
   const uint32_t receiver = GetParam() == Direction::transmit ? 0 : 1;
   EXPECT_GT(dropped(engine, receiver, Drop::transport_checksum), 0u);
   uint64_t compared = 0;
-  for (const PayloadBlock& block : run->payload())
+  for (const PayloadBlock& block : run->report().payload)
     for (const PayloadCounts& side : block.sides) {
       compared += side.compared_bytes;
       EXPECT_EQ(side.mismatched_bytes, 0u);

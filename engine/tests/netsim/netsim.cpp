@@ -45,7 +45,6 @@ CoreConfig config_for(Side side, const Settings& settings) {
   config.epoch = settings.epoch;
   config.thread = settings.thread;
   config.threads = settings.threads;
-  config.only_slow_path = settings.only_slow_path;
   for (Side port : {Side::client, Side::server}) {
     PortAddress& address = config.ports[index_of(port)];
     address.mac = kMacs[index_of(port)];
@@ -125,6 +124,8 @@ Network::Network(const Settings& settings, std::shared_ptr<const Profile> profil
     mine.opens_flows = side == Side::client;
     auto run = end.core->prepare(profile, mine);
     end.run = run.get();
+    for (size_t t = 0; settings.only_slow_path && t < run->profile().templates.size(); ++t)
+      for (Side own : {Side::client, Side::server}) run->flow_class(own, t).only_slow_path = true;
     end.core->attach(run, 0);
   }
 }

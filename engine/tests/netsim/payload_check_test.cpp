@@ -22,7 +22,7 @@ RunOptions checked(uint64_t skip = 0) {
 
 PayloadCounts found(Network& network, Side receiver) {
   PayloadCounts sum;
-  for (const PayloadBlock& block : network.run(receiver).payload())
+  for (const PayloadBlock& block : network.run(receiver).report().payload)
     sum += block.sides[index_of(receiver)];
   return sum;
 }
@@ -149,7 +149,7 @@ TEST(PayloadCheck, ServersKnowTheTemplateThatThePayloadChose) {
                           {"A", "B"}),
                   options);
   ASSERT_TRUE(network.drain(10 * kSecond));
-  const std::vector<PayloadBlock> blocks = network.run(Side::server).payload();
+  const std::vector<PayloadBlock> blocks = network.run(Side::server).report().payload;
   ASSERT_EQ(blocks.size(), 2u);
   for (const PayloadBlock& block : blocks) {
     EXPECT_GT(block.sides[index_of(Side::server)].compared_bytes, 0u);
@@ -160,7 +160,7 @@ TEST(PayloadCheck, ServersKnowTheTemplateThatThePayloadChose) {
 TEST(PayloadCheck, WithoutItNothingIsCompared) {
   Network network({}, profile({.limit = kFlows}), forever());
   ASSERT_TRUE(network.drain(20 * kSecond));
-  EXPECT_TRUE(network.run(Side::client).payload().empty());
+  EXPECT_TRUE(network.run(Side::client).report().payload.empty());
 }
 
 }  // namespace

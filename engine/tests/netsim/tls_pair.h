@@ -73,7 +73,9 @@ struct Pair {
     peer.write(std::string(client ? kRequest : kResponse, 'x'));
   }
 
-  TlsCounts counts() { return network.run(engine_side).tls().at(0).sides[index_of(engine_side)]; }
+  TlsCounts counts() {
+    return network.run(engine_side).report().tls.at(0).sides[index_of(engine_side)];
+  }
 
   /// Two requests and two responses.
   void expect_whole() {

@@ -35,7 +35,7 @@ RunOptions with(tls::Options options, CertificateKind kind = CertificateKind::p2
 }
 
 TlsCounts counts(Network& network, Side side) {
-  const std::vector<TlsBlock> blocks = network.run(side).tls();
+  const std::vector<TlsBlock> blocks = network.run(side).report().tls;
   EXPECT_EQ(blocks.size(), 1u);
   EXPECT_TRUE(blocks.at(0).used);
   return blocks.at(0).sides[index_of(side)];
@@ -51,7 +51,7 @@ void expect_whole(Network& network, uint64_t flows, const HttpLike& http) {
     EXPECT_EQ(found.failed + found.truncated, 0u);
     EXPECT_EQ(found.sent_bytes, flows * sent);
     EXPECT_EQ(found.received_bytes, flows * received);
-    const PayloadCounts payload = network.run(side).payload().at(0).sides[index_of(side)];
+    const PayloadCounts payload = network.run(side).report().payload.at(0).sides[index_of(side)];
     EXPECT_EQ(payload.compared_bytes, flows * received);
     EXPECT_EQ(payload.mismatched_bytes + payload.unknown_bytes, 0u);
     EXPECT_EQ(network.status(side).established, flows);
@@ -266,11 +266,13 @@ TEST(Tls, ABurstOfHandshakesMakesOtherFlowsWaitForOneStep) {
                           {encrypted, flow_template(0, 1, 1000, 0, {{"port", 81}})}, {}),
                   options);
   network.run_until(500 * kMillisecond);
-  const TlsCounts served = network.run(Side::server).tls().at(0).sides[index_of(Side::server)];
+  const TlsCounts served =
+      network.run(Side::server).report().tls.at(0).sides[index_of(Side::server)];
   EXPECT_EQ(served.full, kBurst);
   EXPECT_EQ(served.steps, 2 * kBurst);
   EXPECT_EQ(served.step_time, served.steps * kStep);
-  const TlsCounts opened = network.run(Side::client).tls().at(0).sides[index_of(Side::client)];
+  const TlsCounts opened =
+      network.run(Side::client).report().tls.at(0).sides[index_of(Side::client)];
   EXPECT_EQ(opened.waiting, 0u);
   EXPECT_GT(opened.most_waiting, kBurst / 4);
   EXPECT_GT(opened.longest_waited, 10 * kStep);

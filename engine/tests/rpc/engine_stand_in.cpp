@@ -222,24 +222,22 @@ class StandInRun final : public Run {
       templates.at(0)[LatencyKind::connect].record(150);
     return templates;
   }
-  std::vector<PayloadBlock> payload() const override {
-    engine_.on_call("payload");
-    if (!run().options.payload_check.enabled) return {};
-    std::vector<PayloadBlock> templates(run().profile->templates.size());
-    templates.at(0).sides[index_of(Side::client)].compared_bytes =
-        opened(engine_, run()) * kBytesPerFlow;
-    return templates;
-  }
-  std::vector<TlsBlock> tls() const override {
-    engine_.on_call("tls");
-    std::vector<TlsBlock> templates(run().options.tls.size());
-    for (size_t t = 0; t < templates.size(); ++t) {
-      if (run().options.tls[t] == nullptr) continue;
-      templates[t].used = true;
-      templates[t].sides[index_of(Side::client)].full = opened(engine_, run());
-      templates[t].sides[index_of(Side::client)].alerts_sent[40] = 2;
+  RunReport report() const override {
+    engine_.on_call("report");
+    RunReport report;
+    if (run().options.payload_check.enabled) {
+      report.payload.resize(run().profile->templates.size());
+      report.payload.at(0).sides[index_of(Side::client)].compared_bytes =
+          opened(engine_, run()) * kBytesPerFlow;
     }
-    return templates;
+    report.tls.resize(run().options.tls.size());
+    for (size_t t = 0; t < report.tls.size(); ++t) {
+      if (run().options.tls[t] == nullptr) continue;
+      report.tls[t].used = true;
+      report.tls[t].sides[index_of(Side::client)].full = opened(engine_, run());
+      report.tls[t].sides[index_of(Side::client)].alerts_sent[40] = 2;
+    }
+    return report;
   }
   std::string take_tls_keys() override { return std::exchange(engine_.tls_keys, {}); }
   std::vector<std::vector<tcp::Info>> sampled_flows() const override {
