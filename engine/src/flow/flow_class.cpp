@@ -1,10 +1,11 @@
 #include "flow/flow_class.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/time.h"
+#include "net/compose.h"
 #include "net/ethernet.h"
-#include "net/ip.h"
 #include "net/tcp_header.h"
 
 namespace engine {
@@ -28,9 +29,10 @@ uint16_t Tunables::mss_within(uint32_t mtu) const {
 
 void FlowClass::set_tunables(const Tunables& those) {
   tunables = &those;
-  store_be<uint32_t>(ipv4_head, uint32_t{kEtherTypeIpv4} << 16 | 0x4500 | those.tos_with(0));
-  store_be<uint64_t>(ipv4_head + 6, uint64_t{0x4000} << 32 | uint64_t{those.ttl} << 24 |
-                                        uint64_t{kProtocolTcp} << 16);  // DF
+  uint8_t head[2 + kIpv4Length];
+  store_be<uint16_t>(head, kEtherTypeIpv4);
+  compose_ipv4(head + 2, 0, 0, kProtocolTcp, 0, those.tos_with(0), those.ttl, false);
+  std::memcpy(ipv4_head, head, sizeof ipv4_head);
   receive_scale = those.timestamps_and_scaling ? scale_for(those.receive_buffer) : 0;
   windows[0] = std::min<uint32_t>(those.receive_buffer, UINT16_MAX);
   windows[1] = std::min<uint32_t>(those.receive_buffer >> receive_scale, UINT16_MAX);

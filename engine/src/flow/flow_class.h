@@ -37,8 +37,8 @@ struct FlowClass {
   uint32_t tagged_mtu = 0;
 
   // What follows from the tunables; of headers, over IPv4:
-  /// A frame from the EtherType to the IP header's checksum, lengths and checksum 0, and two bytes
-  /// more, which are written over: one store.
+  /// A frame from the EtherType to the IP header's checksum, which is 0, and two bytes more. They
+  /// are written over, as the length is: one store.
   uint8_t ipv4_head[16]{};
   uint32_t windows[2]{};      ///< the window field: without scaling (RFC 7323), and with it
   uint8_t offers = 0;         ///< options of a SYN: tcp::OfferFlag bits

@@ -7,7 +7,6 @@
 
 #include "io/clock.h"
 #include "net/checksum.h"
-#include "net/offload.h"
 
 namespace engine {
 namespace {
@@ -46,14 +45,14 @@ bool append(rte_mbuf* packet, rte_mempool* pool, const uint8_t* bytes, uint32_t 
 
 /// Tells the device to complete the checksums, and to cut the payload when it is long.
 void request_offloads(rte_mbuf* packet, const Frame& frame) {
-  const HeaderLengths lengths = header_lengths(frame);
+  const HeaderLengths& lengths = frame.headers;
   packet->l2_len = lengths.ethernet;
   packet->l3_len = lengths.ip;
   packet->l4_len = lengths.transport;
   packet->ol_flags |=
-      lengths.ipv4 ? RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM : RTE_MBUF_F_TX_IPV6;
-  packet->ol_flags |= lengths.tcp ? RTE_MBUF_F_TX_TCP_CKSUM : RTE_MBUF_F_TX_UDP_CKSUM;
-  if (!to_be_cut(frame)) return;
+      lengths.ipv4() ? RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM : RTE_MBUF_F_TX_IPV6;
+  packet->ol_flags |= lengths.tcp() ? RTE_MBUF_F_TX_TCP_CKSUM : RTE_MBUF_F_TX_UDP_CKSUM;
+  if (!frame.to_be_cut()) return;
   packet->ol_flags |= RTE_MBUF_F_TX_TCP_SEG;
   packet->tso_segsz = frame.segment_size;
   // For packets it cuts, a device wants the pseudo-header's sum without the length.

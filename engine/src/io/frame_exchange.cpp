@@ -18,9 +18,7 @@ uint16_t fold_of(const IpAddress& source, const IpAddress& destination, uint16_t
 /// Of the flow that a frame belongs to or tells of; nothing: of none. Checksums are its core's to
 /// verify.
 std::optional<uint16_t> fold_of_flow(const Frame& frame) {
-  Frame unverified = frame;
-  unverified.checksums = Checksums::trusted;
-  const RxSegment segment = parse(unverified);
+  const RxSegment segment = parse_unverified(frame);
   if (segment.kind == PacketKind::tcp || segment.kind == PacketKind::udp)
     return fold_of(segment.source(), segment.destination(), segment.source_port(),
                    segment.destination_port());

@@ -14,7 +14,6 @@
 #include "io/clock.h"
 #include "io/linux_interface.h"
 #include "net/checksum.h"
-#include "net/offload.h"
 
 namespace engine {
 
@@ -81,12 +80,12 @@ void fill_ip_checksum(uint8_t* ip, size_t length) {
 OffloadHeader request_offloads(const Frame& frame) {
   OffloadHeader offload{};
   if (frame.checksums != Checksums::partial) return offload;
-  const HeaderLengths lengths = header_lengths(frame);
+  const HeaderLengths& lengths = frame.headers;
   uint8_t* const ip = frame.head + lengths.ethernet;
-  if (lengths.ipv4) fill_ip_checksum(ip, lengths.ip);
+  if (lengths.ipv4()) fill_ip_checksum(ip, lengths.ip);
   offload.flags = OffloadHeader::kNeedsChecksum;
   offload.checksum_start = static_cast<uint16_t>(lengths.ethernet + lengths.ip);
-  offload.checksum_offset = lengths.tcp ? kTcpChecksum : kUdpChecksum;
+  offload.checksum_offset = lengths.tcp() ? kTcpChecksum : kUdpChecksum;
   return offload;
 }
 

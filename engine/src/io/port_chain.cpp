@@ -144,6 +144,7 @@ void PortChain::send_due() {
     frame->payload_length = due->payload_length;
     frame->segment_size = due->segment_size;
     frame->checksums = due->checksums;
+    frame->headers = due->headers;
     transmit.commit();
   }
   transmit.flush();

@@ -5,6 +5,7 @@
 
 #include "net/address.h"
 #include "net/checksum.h"
+#include "net/frame.h"
 #include "net/ip.h"
 
 namespace engine {
@@ -61,6 +62,16 @@ inline uint8_t* compose_ip(uint8_t* at, const IpAddress& source, const IpAddress
              ? compose_ipv4(at, source.low32(), destination.low32(), protocol, transport_length,
                             tos, ttl, fill_checksum)
              : compose_ipv6(at, source, destination, protocol, transport_length, tos, ttl);
+}
+
+/// A frame whose headers are written, of IP at `ip` and of the transport, `length` bytes, at
+/// `transport`, is for a device that completes its checksums.
+inline void leave_checksums(Frame& frame, const uint8_t* ip, const uint8_t* transport,
+                            uint32_t length) {
+  frame.head_length = static_cast<uint16_t>(transport + length - frame.head);
+  frame.headers = {static_cast<uint8_t>(ip - frame.head), static_cast<uint8_t>(transport - ip),
+                   static_cast<uint8_t>(length)};
+  frame.checksums = Checksums::partial;
 }
 
 }  // namespace engine

@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "net/ip.h"
+
 namespace engine {
 
 /// Room for headers in a frame to send: Ethernet + two VLANs (22), IPv6 (40), TCP with options
@@ -20,6 +22,17 @@ enum class Checksums : uint8_t {
   either,   ///< received, and not known which: complete, or as a sender leaves them to its device
 };
 
+/// Lengths of the headers of a frame to send, TCP's with its options: for the device that completes
+/// its checksums or cuts it.
+struct HeaderLengths {
+  uint8_t ethernet = 0;
+  uint8_t ip = 0;
+  uint8_t transport = 0;
+
+  bool ipv4() const { return ip == kIpv4Length; }
+  bool tcp() const { return transport != kUdpLength; }
+};
+
 /// One frame to send or received. `head`, which every frame has, holds the bytes from the Ethernet
 /// header on. Payload either follows in `head` or, when `payload` is set, lies elsewhere in memory
 /// that outlives the frame. A received frame with a payload_length and no `payload` is cut: so many
@@ -31,11 +44,14 @@ struct Frame {
   uint16_t head_length = 0;     ///< bytes used at `head`
   uint16_t segment_size = 0;    ///< payload bytes per segment that the device is to cut; 0: none
   Checksums checksums = Checksums::in_frame;
+  HeaderLengths headers{};  ///< with partial checksums
   /// To send: `payload` lasts only until the device has been given the frame.
   bool passing = false;
   void* owner = nullptr;  ///< the I/O layer's buffer behind `head`
 
   size_t length() const { return size_t{head_length} + payload_length; }
+  /// Whether the device is to cut the payload into segments.
+  bool to_be_cut() const { return segment_size != 0 && payload_length > segment_size; }
 };
 
 /// What a device does with a frame beyond sending it.

@@ -6,13 +6,11 @@
 #include "net/checksum.h"
 #include "net/compose.h"
 #include "net/ethernet.h"
-#include "net/offload.h"
 #include "net/rx_segment.h"
 
 namespace engine {
 namespace {
 
-constexpr size_t kTunnelUdpLength = 8;
 constexpr size_t kGtpLength = 8;        ///< without the optional fields
 constexpr size_t kOptionalLength = 4;   ///< sequence number, N-PDU number, next extension's type
 constexpr uint8_t kGtpVersion1 = 0x30;  ///< version 1, GTP and not GTP'; no optional fields
@@ -31,7 +29,7 @@ bool sums_good(const Frame& frame, const RxSegment& outer) {
     return false;
   const auto found = load_be<uint16_t>(outer.header + 6);
   if (found == 0) return true;  // RFC 768; of tunnels over IPv6 RFC 6935
-  const size_t length = kTunnelUdpLength + outer.payload_length;
+  const size_t length = kUdpLength + outer.payload_length;
   const ChecksumSum pseudo =
       pseudo_header_sum(outer.source(), outer.destination(), kProtocolUdp, length);
   if (frame.checksums == Checksums::either && found == checksum_fold(pseudo)) return true;
@@ -63,30 +61,27 @@ size_t gtp_header_length(const uint8_t* gtp, size_t length) {
 }  // namespace
 
 bool encapsulate(Frame& frame, const Tunnel& tunnel) {
-  const HeaderLengths inner = header_lengths(frame);
+  const RxSegment inner = parse_unverified(frame);
   const bool ipv4 = tunnel.source.is_v4();
-  const size_t added = (ipv4 ? kIpv4Length : kIpv6Length) + kTunnelUdpLength + kGtpLength;
+  const size_t added = (ipv4 ? kIpv4Length : kIpv6Length) + kUdpLength + kGtpLength;
   if (frame.head_length + added > kHeadRoom) return false;
-  uint8_t* const ip = frame.head + inner.ethernet;
-  const size_t length = frame.length() - inner.ethernet;
-  std::memmove(ip + added, ip, frame.head_length - inner.ethernet);
+  // Its header moves, which `inner` refers to.
+  const bool has_ports = inner.kind == PacketKind::tcp || inner.kind == PacketKind::udp;
+  const uint16_t own = has_ports ? inner.source_port() : kGtpuPort;
+  uint8_t* const ip = frame.head + inner.l3_offset;
+  const size_t length = frame.length() - inner.l3_offset;
+  std::memmove(ip + added, ip, frame.head_length - inner.l3_offset);
   frame.head_length = static_cast<uint16_t>(frame.head_length + added);
-  const uint8_t* const packet = ip + added;
-  const auto traffic_class = static_cast<uint8_t>(
-      inner.ipv4 ? packet[1] : static_cast<uint8_t>(load_be<uint16_t>(packet) >> 4));
-  const size_t datagram = kTunnelUdpLength + kGtpLength + length;
+  const size_t datagram = kUdpLength + kGtpLength + length;
   store_be(ip - 2, ether_type_of_ip(ipv4));
-  uint8_t* const udp =
-      compose_ip(ip, tunnel.source, tunnel.destination, kProtocolUdp,
-                 static_cast<uint32_t>(datagram), traffic_class & kDscpBits, kTunnelTtl, true);
-  const uint8_t protocol = inner.ipv4 ? packet[9] : packet[6];
-  const bool has_ports = protocol == kProtocolTcp || protocol == kProtocolUdp;
-  const uint16_t own = has_ports ? load_be<uint16_t>(packet + inner.ip) : kGtpuPort;
+  uint8_t* const udp = compose_ip(ip, tunnel.source, tunnel.destination, kProtocolUdp,
+                                  static_cast<uint32_t>(datagram), inner.traffic_class & kDscpBits,
+                                  kTunnelTtl, true);
   store_be(udp, tunnel.port != 0 ? tunnel.port : own);
   store_be(udp + 2, kGtpuPort);
   store_be(udp + 4, static_cast<uint16_t>(datagram));
   store_be<uint16_t>(udp + 6, 0);
-  uint8_t* const gtp = udp + kTunnelUdpLength;
+  uint8_t* const gtp = udp + kUdpLength;
   gtp[0] = kGtpVersion1;
   gtp[1] = kPacketInside;
   store_be(gtp + 2, static_cast<uint16_t>(length));
@@ -106,10 +101,9 @@ std::optional<Tunnel> decapsulate(Frame& frame) {
   // one that was cut.
   Frame headers = frame;
   headers.payload = nullptr;
-  headers.checksums = Checksums::trusted;
-  const RxSegment outer = parse(headers);
+  const RxSegment outer = parse_unverified(headers);
   if (outer.kind != PacketKind::udp || outer.destination_port() != kGtpuPort) return std::nullopt;
-  const uint8_t* const gtp = outer.header + kTunnelUdpLength;
+  const uint8_t* const gtp = outer.header + kUdpLength;
   const auto behind = static_cast<size_t>(frame.head + frame.head_length - gtp);
   const size_t in_head = std::min<size_t>(outer.payload_length, behind);
   const size_t header = gtp_header_length(gtp, in_head);

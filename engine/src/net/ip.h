@@ -8,6 +8,7 @@ namespace engine {
 
 inline constexpr size_t kIpv4Length = 20;  ///< without options
 inline constexpr size_t kIpv6Length = 40;  ///< without extension headers
+inline constexpr size_t kUdpLength = 8;
 
 // What every link carries, bytes of a packet: RFC 791 section 3.2, RFC 8200 section 5.
 inline constexpr uint32_t kLeastMtuV4 = 68;

@@ -5,7 +5,6 @@
 namespace engine {
 namespace {
 
-constexpr size_t kUdpLength = 8;
 constexpr uint8_t kHopByHop = 0;
 
 /// What an IP packet carries, and where that begins in its frame.
@@ -27,10 +26,11 @@ PacketKind read_ipv4(const Frame& frame, RxSegment& segment, Transport& transpor
     return PacketKind::bad_ip_sum;
   const size_t total = load_be<uint16_t>(ip + 2);
   if (total < header || total > frame.length() - segment.l3_offset) return PacketKind::bad_length;
+  segment.traffic_class = ip[1];
+  segment.protocol = ip[9];
   // More fragments, or not the first one (RFC 791 section 3.1).
   if (load_be<uint16_t>(ip + 6) & 0x3fff) return PacketKind::fragment;
 
-  segment.traffic_class = ip[1];
   transport = {segment.l3_offset + header, total - header, ip[9]};
   return PacketKind::tcp;
 }
@@ -102,34 +102,6 @@ FastPath form_of(const RxSegment& segment) {
   return alone ? FastPath::stamped : FastPath::no;
 }
 
-/// Parses the usual headers, of IPv4 without a tag and options, in few comparisons. False: they are
-/// others, or damaged.
-bool read_usual(const Frame& frame, RxSegment& segment) {
-  constexpr uint32_t kTcp = kEthernetLength + kIpv4Length;
-  const uint8_t* const head = frame.head;
-  const uint32_t in_head = frame.head_length;
-  if (in_head < kTcp + tcp::kFixedHeader) return false;
-  // EtherType, version and header length; fragment fields and protocol.
-  if ((load_be<uint32_t>(head + kEthernetLength - 2) & 0xffff'ff00) != 0x0800'4500 ||
-      (load_be<uint32_t>(head + kEthernetLength + 6) & 0x3fff'00ff) != kProtocolTcp)
-    return false;
-  const uint32_t header = head[kTcp + 12] >> 2 & 0x3c;
-  const uint32_t before_payload = kTcp + header;
-  const uint32_t end = load_be<uint16_t>(head + kEthernetLength + 2) + kEthernetLength;
-  if (header < tcp::kFixedHeader || before_payload > in_head || end < before_payload ||
-      end > in_head + frame.payload_length ||
-      (frame.payload != nullptr && before_payload != in_head))
-    return false;
-  segment.header = head + kTcp;
-  segment.payload_length = end - before_payload;
-  segment.header_length = static_cast<uint8_t>(header);
-  segment.protocol = kProtocolTcp;
-  segment.traffic_class = head[kEthernetLength + 1];
-  segment.ipv4 = true;
-  segment.l3_offset = kEthernetLength;
-  return true;
-}
-
 /// Parses any headers.
 PacketKind read_any(const Frame& frame, RxSegment& segment) {
   const EtherType ethernet = read_ethernet(frame);
@@ -164,23 +136,23 @@ PacketKind read_any(const Frame& frame, RxSegment& segment) {
   return transport.protocol == kProtocolTcp ? PacketKind::tcp : PacketKind::udp;
 }
 
-/// The kind of a segment with the usual headers.
-PacketKind kind_of_usual(const RxSegment& segment) {
-  if (segment.frame->checksums == Checksums::trusted || has_right_checksums(segment))
-    return PacketKind::tcp;
-  return checksum_fold(checksum_words<5>(segment.ip())) == 0xffff ? PacketKind::bad_transport_sum
-                                                                  : PacketKind::bad_ip_sum;
-}
-
 }  // namespace
 
 [[gnu::noinline]] void parse(const Frame& frame, RxSegment& segment) {
   segment = RxSegment{};
   segment.frame = &frame;
-  segment.kind = read_usual(frame, segment) ? kind_of_usual(segment) : read_any(frame, segment);
+  segment.kind = read_any(frame, segment);
   if (segment.kind != PacketKind::tcp) return;
   segment.options = tcp::parse_options(segment.header, segment.header_length);
   segment.fast = form_of(segment);
+}
+
+RxSegment parse_unverified(const Frame& frame) {
+  Frame trusted = frame;
+  trusted.checksums = Checksums::trusted;
+  RxSegment segment = parse(trusted);
+  segment.frame = &frame;
+  return segment;
 }
 
 // The words are read as wide as this engine writes them: the processor hands those over before they
@@ -210,8 +182,8 @@ bool has_right_checksums(const RxSegment& segment) {
 
 void complete_checksums(Frame& frame) {
   // Checksums that are not complete yet cannot be verified.
-  if (frame.checksums == Checksums::partial) frame.checksums = Checksums::trusted;
-  const RxSegment segment = parse(frame);
+  const RxSegment segment =
+      frame.checksums == Checksums::partial ? parse_unverified(frame) : parse(frame);
   frame.checksums = Checksums::in_frame;
   const PacketKind kind = segment.kind;
   if (kind != PacketKind::tcp && kind != PacketKind::udp) return;

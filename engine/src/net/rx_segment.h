@@ -114,6 +114,10 @@ inline RxSegment parse(const Frame& frame) {
   return segment;
 }
 
+/// The same without regard to checksums: of a frame that is to be sent, or whose own core verifies
+/// them.
+RxSegment parse_unverified(const Frame& frame);
+
 /// Whether the checksums of an IPv4 segment whose header `follows_addresses` are right.
 bool has_right_checksums(const RxSegment& segment);
 

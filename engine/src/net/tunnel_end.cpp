@@ -3,31 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "net/ethernet.h"
-#include "net/ip.h"
+#include "net/rx_segment.h"
 
 namespace engine {
 namespace {
 
-/// What an IP header says of whom it is between.
-struct Ends {
-  uint32_t source = 0;  ///< over IPv6 the low 32 bits
-  uint32_t destination = 0;
-  uint8_t protocol = 0;
-
-  bool of_flow() const { return protocol == kProtocolTcp || protocol == kProtocolUdp; }
-};
-
-/// nullopt: there is no IP header, or it is not whole.
-std::optional<Ends> ends_of(const Frame& frame) {
-  const EtherType ethernet = read_ethernet(frame);
-  const uint8_t* const ip = frame.head + ethernet.length;
-  const auto room = static_cast<size_t>(frame.head_length - ethernet.length);
-  if (ethernet.type == kEtherTypeIpv4 && room >= kIpv4Length)
-    return Ends{load_be<uint32_t>(ip + 12), load_be<uint32_t>(ip + 16), ip[9]};
-  if (ethernet.type == kEtherTypeIpv6 && room >= kIpv6Length)
-    return Ends{load_be<uint32_t>(ip + 20), load_be<uint32_t>(ip + 36), ip[6]};
-  return std::nullopt;
+bool of_flow(const RxSegment& packet) {
+  return packet.protocol == kProtocolTcp || packet.protocol == kProtocolUdp;
 }
 
 }  // namespace
@@ -49,20 +31,20 @@ std::optional<Tunnel> Tunnels::find(uint32_t client) const {
 }
 
 bool TunnelEnd::pass_sent(Frame& frame) {
-  const std::optional<Ends> ends = ends_of(frame);
-  if (!ends) return true;
-  const std::optional<Tunnel> tunnel = find(ends->source, ends->destination);
-  if (tunnel ? encapsulate(frame, *tunnel) : !ends->of_flow()) return true;
+  const RxSegment packet = parse_unverified(frame);
+  if (packet.protocol == 0) return true;
+  const std::optional<Tunnel> tunnel = find(packet.source().low32(), packet.destination().low32());
+  if (tunnel ? encapsulate(frame, *tunnel) : !of_flow(packet)) return true;
   ++drops_[Drop::no_tunnel];
   return false;
 }
 
 bool TunnelEnd::pass_received(Frame& frame) {
   const std::optional<Tunnel> tunnel = decapsulate(frame);
-  const std::optional<Ends> ends = ends_of(frame);
-  if (tunnel && ends) {
-    if (side_ == Side::client || learn(ends->source, *tunnel)) return true;
-  } else if (!ends || !ends->of_flow()) {
+  const RxSegment packet = parse_unverified(frame);
+  if (tunnel && packet.protocol != 0) {
+    if (side_ == Side::client || learn(packet.source().low32(), *tunnel)) return true;
+  } else if (!of_flow(packet)) {
     return true;
   }
   ++drops_[Drop::not_tunnelled];

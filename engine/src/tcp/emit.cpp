@@ -113,9 +113,8 @@ QueuedBuffer buffer_at(Context& context, const Flow& flow, uint32_t sequence) {
   uint8_t* const tcp = compose_ip(ip, flow.local, flow.remote, kProtocolTcp, in_ip,
                                   template_side.tunables->tos_with(static_cast<uint8_t>(ecn)),
                                   template_side.tunables->ttl, false);
-  frame.head_length = static_cast<uint16_t>(tcp + header.length - frame.head);
+  leave_checksums(frame, ip, tcp, header.length);
   frame.segment_size = 0;
-  frame.checksums = Checksums::partial;
   return write_tcp(tcp, flow.ports(), header,
                    checksum_fold(pseudo_header_sum(flow.local, flow.remote, kProtocolTcp, in_ip)));
 }
@@ -224,8 +223,7 @@ void send_reset(Context& context, Side side, const RxSegment& segment, const L2H
   }
   write_tcp(tcp, std::rotl(segment.ports(), 16), header,
             checksum_fold(pseudo_header_sum(local, remote, kProtocolTcp, kFixedHeader)));
-  frame->head_length = static_cast<uint16_t>(tcp + kFixedHeader - frame->head);
-  frame->checksums = Checksums::partial;
+  leave_checksums(*frame, ip, tcp, kFixedHeader);
   if (!queue.offloads().checksum) complete_checksums(*frame, segment.ipv4, kFixedHeader, 0);
   queue.commit();
 }

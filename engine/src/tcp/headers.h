@@ -42,6 +42,7 @@ struct TxHeader {
   frame.head_length = static_cast<uint16_t>(kTcp + header.length);
   frame.segment_size = 0;
   frame.checksums = Checksums::partial;
+  frame.headers = {kEthernetLength, kIpv4Length, static_cast<uint8_t>(header.length)};
   uint8_t* __restrict const head = frame.head;  // nothing else is written through it
   const uint32_t in_ip = header.length + payload;
   const uint32_t local = flow.local.low32();

@@ -9,7 +9,6 @@ namespace engine::udp {
 
 namespace {
 
-constexpr uint32_t kHeader = 8;
 /// Largest datagram of an Ethernet frame of 1,500 bytes; larger ones would have to be fragmented.
 constexpr uint32_t kMaxTransport = 1500;
 
@@ -44,7 +43,7 @@ bool send(Context& context, Flow& flow, uint32_t index) {
   CounterBlock& counters = *template_side.counters;
   const Buffer& buffer = (*template_side.buffers)[index];
   const bool ipv4 = flow.local.is_v4();
-  if (uint64_t{buffer.size()} + kHeader + (ipv4 ? 20 : 40) > kMaxTransport) {
+  if (uint64_t{buffer.size()} + kUdpLength + (ipv4 ? 20 : 40) > kMaxTransport) {
     ++counters[Counter::udps_pkt_toobig];
     return true;
   }
@@ -55,7 +54,7 @@ bool send(Context& context, Flow& flow, uint32_t index) {
     return false;
   }
   const bool offload = queue.offloads().checksum;
-  const uint32_t length = kHeader + buffer.size();
+  const uint32_t length = kUdpLength + buffer.size();
   const L2Header& l2 = (*template_side.l2_headers)[flow.l2_header];
   uint8_t* const ip = frame->head + write_ethernet(frame->head, l2, ether_type_of_ip(ipv4));
   uint8_t* const header =
@@ -67,14 +66,14 @@ bool send(Context& context, Flow& flow, uint32_t index) {
   store_be<uint16_t>(header + 6, 0);
   ChecksumSum sum = pseudo_header_sum(flow.local, flow.remote, kProtocolUdp, length);
   if (offload) {
-    frame->checksums = Checksums::partial;
+    leave_checksums(*frame, ip, header, kUdpLength);
     store_be<uint16_t>(header + 6, checksum_fold(sum));
   } else {
-    sum = checksum_add(sum, header, kHeader) + buffer.sum(0, buffer.size());
+    sum = checksum_add(sum, header, kUdpLength) + buffer.sum(0, buffer.size());
     const uint16_t checksum = checksum_finish(sum);
     store_be<uint16_t>(header + 6, checksum == 0 ? 0xffff : checksum);  // 0 means none (RFC 768)
   }
-  frame->head_length = static_cast<uint16_t>(header + kHeader - frame->head);
+  frame->head_length = static_cast<uint16_t>(header + kUdpLength - frame->head);
   if (buffer.size() != 0) {
     frame->payload = buffer.at(0, buffer.size());
     frame->payload_length = buffer.size();

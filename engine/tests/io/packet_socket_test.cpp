@@ -78,8 +78,7 @@ void write(PortQueue& queue, const MacAddress& to, const Bytes& payload, VlanTag
   tcp[13] = 0x10;
   store_be<uint16_t>(tcp + 16,
                      checksum_fold(pseudo_header_sum(source, destination, kProtocolTcp, length)));
-  frame->checksums = Checksums::partial;
-  frame->head_length = static_cast<uint16_t>(tcp + 20 - frame->head);
+  leave_checksums(*frame, ip, tcp, 20);
   frame->payload = payload.data();
   frame->payload_length = static_cast<uint32_t>(payload.size());
   queue.transmit().commit();

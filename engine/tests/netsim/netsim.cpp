@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <stdexcept>
 
 #include "astf/profile.h"
 #include "astf/run.h"
 #include "json/parse_profile.h"
-#include "net/offload.h"
 
 namespace engine::tcp {
 
@@ -61,23 +61,34 @@ ImpairmentSettings wire_for(Side from, const Settings& settings) {
   return wire;
 }
 
+/// What a device goes by is what stands in the frame. Throws std::logic_error.
+void check_headers(const Frame& frame) {
+  const RxSegment segment = parse_unverified(frame);
+  const HeaderLengths& noted = frame.headers;
+  if (noted.ethernet != segment.l3_offset ||
+      frame.head + noted.ethernet + noted.ip != segment.header ||
+      noted.transport != segment.header_length || noted.ipv4() != segment.ipv4 ||
+      noted.tcp() != (segment.kind == PacketKind::tcp))
+    throw std::logic_error("a frame's lengths of headers are not those of its headers");
+}
+
 /// The segments that a device makes of a frame to be cut (TSO), or all of one that is not.
 std::vector<std::vector<uint8_t>> segments_of(const Frame& frame) {
   const std::span<const uint8_t> head{frame.head, frame.head_length};
   std::span<const uint8_t> payload{frame.payload, frame.payload_length};
-  const size_t most = to_be_cut(frame) ? frame.segment_size : payload.size();
-  const HeaderLengths headers = to_be_cut(frame) ? header_lengths(frame) : HeaderLengths{};
+  const size_t most = frame.to_be_cut() ? frame.segment_size : payload.size();
+  const HeaderLengths& headers = frame.headers;
   std::vector<std::vector<uint8_t>> segments;
   do {
     const auto part = payload.first(std::min(most, payload.size()));
     payload = payload.subspan(part.size());
     auto& bytes = segments.emplace_back(head.begin(), head.end());
     bytes.insert(bytes.end(), part.begin(), part.end());
-    if (!to_be_cut(frame)) break;
+    if (!frame.to_be_cut()) break;
     uint8_t* const ip = bytes.data() + headers.ethernet;
     uint8_t* const tcp = ip + headers.ip;
-    const size_t length = headers.transport + part.size() + (headers.ipv4 ? headers.ip : 0);
-    store_be<uint16_t>(ip + (headers.ipv4 ? 2 : 4), static_cast<uint16_t>(length));
+    const size_t length = headers.transport + part.size() + (headers.ipv4() ? headers.ip : 0);
+    store_be<uint16_t>(ip + (headers.ipv4() ? 2 : 4), static_cast<uint16_t>(length));
     const auto before = static_cast<uint32_t>(part.data() - frame.payload);
     store_be<uint32_t>(tcp + 4, load_be<uint32_t>(tcp + 4) + before);
     if (before != 0) tcp[13] &= static_cast<uint8_t>(~tcp::kCwr);
@@ -135,6 +146,7 @@ Network::~Network() = default;
 void Network::End::send(std::span<Frame> frames) {
   for (Frame& frame : frames) {
     ++sent;
+    if (frame.checksums == Checksums::partial) check_headers(frame);
     if (!network->settings_.device_cuts) frame.segment_size = 0;
     if (tunnels != nullptr && !tunnels->pass_sent(frame)) continue;
     for (auto& bytes : segments_of(frame)) network->put(side, std::move(bytes));
