@@ -36,6 +36,12 @@ def test_what_takes_the_cores_what_that_leaves_and_what_to_do_are_told() -> None
     assert "97% of core 0, 98% of core 1 in the 2 s before the run" in told
     assert "cc1plus (pid 123) 92% of a core" in told
     assert "only large differences can be told" in told and PROGRAMS in told
+    small = [Program("python3", 7, 0.33), Program("kdamond.0", 77, 0.004)]
+    most_unnamed = words_before(TakenCores(2.0, {0: 1.0, 1: 0.98}, small))
+    assert "python3 (pid 7) 33% of a core, interrupts, and programs that" in most_unnamed
+    assert "ended meanwhile 165%" in most_unnamed and "kdamond" not in most_unnamed
+    both = [Program("cc1plus", 123, 0.92), Program("cc1plus", 124, 0.9)]
+    assert "meanwhile" not in words_before(TakenCores(2.0, {0: 0.97, 1: 0.98}, both))
     stolen = words_before(TakenCores(2.0, {0: 0.97, 1: 0.98}, [], stolen=0.7))
     assert stolen.startswith("The hypervisor took 97% of core 0") and HOST in stolen
     assert words_before(TakenCores(2.0, {0: 0.01, 1: 0.02}, [])) == ""

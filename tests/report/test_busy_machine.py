@@ -14,7 +14,7 @@ from stackcost.report.tables.short import unknown_factors
 from stackcost.report.terminal import print_screen
 from tests.analysis.runs import CONTEXT, SYSTEMS, compared
 
-WORDS = "The machine was not quiet: 9 of 12 trials were disturbed, most of them so: the machine"
+WORDS = "The machine was not quiet: 9 of 12 trials were disturbed, most often so: the machine"
 
 
 def disturbed(share: float) -> list[Trial]:

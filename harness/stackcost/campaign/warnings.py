@@ -10,6 +10,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.host.taken_cores import TakenCores
 
 LOOKED_S = 2.0  # before the first bed
+NAMED = 0.01  # of a core; a program that takes less explains nothing
 IN_A_ROW = 3  # disturbed trials, after which a run says so
 
 
@@ -18,9 +19,12 @@ def words_before(taken: TakenCores) -> str:
     if taken.share <= FOREIGN_LIMIT:
         return ""
     cores = ", ".join(f"{share:.0%} of core {core}" for core, share in taken.shares.items())
-    named = ", ".join(
-        f"{each.command} (pid {each.process}) {each.cores:.0%} of a core" for each in taken.programs
-    )
+    large = [each for each in taken.programs if each.cores >= NAMED]
+    said = [f"{each.command} (pid {each.process}) {each.cores:.0%} of a core" for each in large]
+    rest = sum(taken.shares.values()) - sum(each.cores for each in large)
+    if rest > sum(taken.shares.values()) / 4:
+        said.append(f"interrupts, and programs that began or ended meanwhile {rest:.0%}")
+    named = ", ".join(said)
     host = taken.stolen > taken.share / 2
     beside = f": {named}" if named and not host else ""
     return (

@@ -75,10 +75,11 @@ def mostly_disturbed(summary: Summary, systems: Collection[str] = ()) -> str:
     if 2 * len(disturbed) <= len(used):
         return ""
     most = _by_kind(_doubted(trial, reason) for trial in disturbed for reason in trial.disturbed)[0]
+    were = "was" if len(disturbed) == 1 else "were"
     return (
-        f"The machine was not quiet: {len(disturbed)} of {count(len(used), 'trial')} were "
-        f"disturbed, most of them so: {_quoted(most)}. Costs are those of such a machine, and a "
-        f"load that was not held may be held by a quiet one. {remedy(most[0].reason)}."
+        f"The machine was not quiet: {len(disturbed)} of {count(len(used), 'trial')} {were} "
+        f"disturbed, most often so: {_quoted(most)}. Costs are those of such a machine, and a load "
+        f"that was not held may be held by a quiet one. {remedy(most[0].reason)}."
     )
 
 
