@@ -136,7 +136,7 @@ def _library_page() -> str:
         f"{_filled(stackcost.open.__doc__)}",
         f"## Run\n\n{_filled(Run.__doc__)}",
     ]
-    parts += (_method(name) for name in ("samples", "merged_latency", "columns"))
+    parts += (_method(name) for name in ("kinds", "samples", "merged_latency", "columns"))
     parts.append(f"## Columns of several tables\n\n{_columns(_shared())}")
     parts += (_table(name) for name in TABLES)
     return "\n\n".join(parts) + "\n"

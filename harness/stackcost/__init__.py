@@ -2,7 +2,7 @@
 
     import stackcost
     run = stackcost.open("results/20260101T120000Z-compare")
-    run.costs.groupby(["system", "kind"])["us"].median()
+    run.kinds("server_cpu").groupby(["system", "kind"])["value"].median()
 
 Importing this takes no time and touches nothing: pandas is imported once a run is opened. Nothing
 here starts a program, needs root, or executes code of a run. `stackcost.frames.run.Run` has all of

@@ -1,8 +1,7 @@
 """Figures are declared once: for every kind of load each has its four words and its rows."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from itertools import chain
 from typing import get_args
 
 import pytest
@@ -22,9 +21,7 @@ from stackcost.analysis.summary import Summary
 from stackcost.analysis.system_series import figures_of, questions
 from stackcost.contracts.collector import CollectedFigure
 from stackcost.contracts.counts import FramesPassed
-from stackcost.frames import device_rows, load_rows
-from stackcost.frames.rows import Row
-from stackcost.report import export
+from stackcost.frames import export
 from tests.analysis.http_trials import asked, cached, summary
 from tests.analysis.runs import CONTEXT, compared
 from tests.analysis.test_generators import of_two
@@ -119,28 +116,15 @@ KINDS: dict[str, Callable[[], Head]] = {
 def test_every_figure_has_definition_unit_source_and_row(kind: str) -> None:
     made = KINDS[kind]()
     found = list(made.system_figures())
-    exported = set(export.table(made)["figure"])
-    tabled = {row["figure"] for row in tidy(made)}
+    table = export.table(made)
+    rows = set(zip(table["system"], table["case"], table["figure"], strict=True))
     assert found
     for figure in found:
         what = definition(figure.name, made.definitions)
         assert what and what.definition and what.source, figure.name
         assert what.unit == figure.spread.unit, figure.name
-        assert figure.name in exported, figure.name
+        assert (figure.system, figure.case, figure.figure) in rows, figure.name
         assert figure.spread.values or figure.spread.reason, figure.name
-        name = figure.name.rpartition(": ")[2]
-        elsewhere = isinstance(made, Summary) and (figure.at is None or not registry.in_loads(name))
-        assert (name in tabled) == (not elsewhere), name
-
-
-def tidy(made: Head) -> Iterator[Row]:
-    """The rows of the tables that have a column for the figure."""
-    if isinstance(made, Summary):
-        return load_rows.loads(made)
-    if isinstance(made, CeilingSummary):
-        return device_rows.ceilings(made)
-    assert isinstance(made, EventSummary)
-    return chain(device_rows.events(made), device_rows.mixes(made))
 
 
 def test_these_runs_have_figures_of_everything_but_pairs() -> None:

@@ -115,8 +115,8 @@ def test_a_run_of_events_is_exported_compared_and_has_a_trend(tmp_path: Path) ->
         summarise_again(run)
     one, other = (str(run.path) for run in runs_in(tmp_path))
     exported = said("export", one)
-    assert "exhaustion: event.recovered,,1,11.5,s" in exported
-    assert 'exhaustion: event.recovered,,1,,s,"none failed, or' in said("export", other)
+    assert "exhaustion,event.recovered,,1,11.5,s" in exported
+    assert 'exhaustion,event.recovered,,,,s,"none failed, or' in said("export", other)
     assert "exhaustion: event.after" in said("diff", one, other)
     assert "exhaustion: event.after of dut/test" in said("trend", str(tmp_path))
     assert "event.first_failure" in said("show", one, "--long")

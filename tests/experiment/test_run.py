@@ -15,8 +15,8 @@ import stackcost
 from stackcost.analysis.summary import Summary
 from stackcost.bed.network import existing_namespaces
 from stackcost.contracts.load import HeldFlows
+from stackcost.frames.export import table
 from stackcost.report.difference import Side, difference
-from stackcost.report.export import table
 from tests.experiment.command import (
     REPOSITORY,
     STACKCOST,
@@ -101,8 +101,7 @@ def _own_figure_is_told_everywhere(run: Path, screen: str) -> None:
     assert set(exported["source"]) == {"/proc/PID/status *_ctxt_switches"}
     found = difference(Side.of(f"{run}#nginx/kernel"), Side.of("#astf-peer", run_of=str(run)))
     assert name in {each.figure for each in found.comparisons}
-    loads = stackcost.open(run).loads
-    assert name in set(loads["figure"])
+    assert name in set(stackcost.open(run).figures["figure"])
 
 
 @pytest.mark.bed

@@ -39,7 +39,7 @@ def test_importing_is_light_and_opening_runs_nothing_of_the_harness(tmp_path: Pa
     told = f"""
 import sys, stackcost
 print([name for name in {HEAVY!r} if name in sys.modules])
-stackcost.open({str(run.path)!r}).costs
+stackcost.open({str(run.path)!r}).figures
 acting = ("cli", "campaign", "session", "serving", "systems", "servers", "duts", "trex")
 print([name for name in acting if f"stackcost.{{name}}" in sys.modules])
 """
@@ -58,7 +58,7 @@ def test_every_column_of_every_table_has_unit_and_definition(small: Run) -> None
             frame = small.samples(trials=[4]) if table == "samples" else small.merged_latency()
         assert list(frame.columns) == list(small.columns(table)["column"]), table
         # The runs were made before there were these.
-        before = ("mixes", "http_costs", "why", "counts", "latency_over_time")
+        before = ("http_costs", "why", "counts", "latency_over_time")
         assert len(frame) or table in before, table
     with pytest.raises(StackcostError, match="there is no table 'cost'"):
         small.columns("cost")
@@ -66,8 +66,8 @@ def test_every_column_of_every_table_has_unit_and_definition(small: Run) -> None
 
 def test_the_costs_are_those_of_the_report(small: Run) -> None:
     (at_load,) = {level.offered_cps for s in small.opened.servers for level in s.levels}
-    time = small.costs[small.costs["part"] == "time"]
-    totals = time.groupby(["system", "round"])["us"].sum()
+    time = small.kinds("server_cpu")
+    totals = time.groupby(["system", "round"])["value"].sum()
     for server in small.opened.servers:
         (level,) = server.levels
         wanted = dict(
@@ -78,28 +78,27 @@ def test_the_costs_are_those_of_the_report(small: Run) -> None:
 
 
 def test_memory_and_its_points_lie_on_one_line(small: Run) -> None:
-    memory = small.memory
-    slab = memory[(memory["system"] == "nginx/kernel") & (memory["kind"] == "kernel slab")]
+    held = small.figures[small.figures["system"] == "nginx/kernel"].set_index("figure")["value"]
+    slopes, starts = (held[f"memory.{of}.kernel slab"] for of in ("per_flow", "at_no_flow"))
     points = small.memory_points
     read = points[(points["system"] == "nginx/kernel") & (points["kind"] == "kernel slab")]
     assert sorted(set(read["open_flows"])) == [0, 1000, 2000] and len(read) == 6
-    for _, line in slab.iterrows():
-        at_most = line["at_no_flow"] + 2000 * line["bytes_per_flow"]
-        assert at_most == pytest.approx(read["bytes"].max(), rel=0.05)
-    counted = memory[memory["counted"]]
-    kinds = counted[counted["part"] == "kind"]
-    total = kinds.groupby(["system", "round"])["bytes_per_flow"].sum()
+    for start, slope in zip(starts, slopes, strict=True):
+        assert start + 2000 * slope == pytest.approx(read["bytes"].max(), rel=0.05)
+    quoted = small.kinds("memory.per_flow").query("quoted")
+    total = quoted.groupby(["system", "round"])["value"].sum()
     for server in small.opened.servers:
         assert server.memory is not None
         assert total[server.name].tolist() == pytest.approx(server.memory["memory.total"].values)
-    caches = counted[(counted["system"] == "nginx/kernel") & (counted["part"] == "cache")]
+    caches = small.kinds("memory.caches").query("quoted")
     assert {"TCP", "dentry"} <= set(caches["kind"]), "they are parts of the kind kernel slab"
     assert not set(caches["kind"]) & {"proc_inode_cache", "ext4_inode_cache", "kmalloc-rcl-64"}
-    assert not (counted["part"] != "kind")[counted["system"] != "nginx/kernel"].any()
+    owners = small.kinds("memory.owners").query("quoted")
+    assert set(caches["system"]) | set(owners["system"]) == {"nginx/kernel"}
 
 
 def test_latency_has_every_percentile_of_every_round(small: Run) -> None:
-    wide = small.latency.pivot_table("us", ["system", "kind", "round"], "percentile")
+    wide = small.latency.pivot_table("value", ["system", "kind", "round"], "percentile")
     assert set(wide.columns) == {"p50", "p90", "p99", "p99.9", "max"}
     assert len(wide) == 2 * 3 * 2 and (wide["p50"] <= wide["max"]).all()
 
@@ -130,13 +129,13 @@ def test_a_run_of_each_kind_opens() -> None:
     assert len(stackcost.open(INTERRUPTED).trials) == 9
     steps = stackcost.open(RUNS / "connections").trials
     assert set(steps["part"]) == {"search"} and steps["offered_cps"].notna().all()
-    assert stackcost.open(RUNS / "events").costs.empty
+    assert stackcost.open(RUNS / "events").kinds("server_cpu").empty
 
 
 def test_of_several_runs_each_system_has_its_runs_number() -> None:
     run = stackcost.open(*COSTS)
-    assert {name[:6] for name in run.costs["system"]} == {"run 1:", "run 2:"}
-    assert run.costs["run"].nunique() == 2
+    assert {name[:6] for name in run.figures["system"]} == {"run 1:", "run 2:"}
+    assert run.figures["run"].nunique() == 2
 
 
 def test_a_run_is_found_by_its_name_and_a_missing_one_is_reported(
@@ -145,7 +144,7 @@ def test_a_run_is_found_by_its_name_and_a_missing_one_is_reported(
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("STACKCOST_RUNS", raising=False)
     shutil.copytree(RUNS / "stock", tmp_path / "results" / "mine")
-    assert len(stackcost.open("mine").costs)
+    assert len(stackcost.open("mine").figures)
     with pytest.raises(StackcostError, match="absent is not a run's folder"):
         stackcost.open("absent")
     with pytest.raises(StackcostError, match="no run was given"):
@@ -155,14 +154,13 @@ def test_a_run_is_found_by_its_name_and_a_missing_one_is_reported(
 def test_an_answer_that_is_not_fresh_is_computed_from_the_trials(tmp_path: Path) -> None:
     run = store(tmp_path)
     assert not (run.path / "summary.json").exists()
-    costs = stackcost.open(run.path).costs
-    time = costs[costs["part"] == "time"]
-    assert time.groupby(["system", "offered_cps", "round"])["us"].sum().max() < 110
+    time = stackcost.open(run.path).kinds("server_cpu")
+    assert time.groupby(["system", "offered_cps", "round"])["value"].sum().max() < 110
     assert not (run.path / "summary.json").exists(), "it only reads"
 
 
 def test_loads_have_what_completed_and_the_sum_of_the_costs(small: Run) -> None:
-    loads = small.loads
+    loads = small.figures.query("case == ''")
     for server in small.opened.servers:
         (level,) = server.levels
         own = loads[loads["system"] == server.name].groupby("figure")["value"]
@@ -176,7 +174,7 @@ def test_loads_have_what_completed_and_the_sum_of_the_costs(small: Run) -> None:
 
 
 def test_an_unknown_figure_of_a_load_is_nan_with_its_reason() -> None:
-    loads = stackcost.open(RUNS / "stock").loads
+    loads = stackcost.open(RUNS / "stock").figures
     unknown = loads[loads["value"].isna()]
     assert len(unknown) and (unknown["reason"] != "").all()
     assert (loads.dropna(subset="value")["reason"] == "").all()
@@ -224,9 +222,9 @@ def test_runs_are_compared_with_the_first_by_the_answer_of_diff() -> None:
 
 def test_an_event_has_its_figures_and_its_series() -> None:
     run = stackcost.open(RUNS / "events")
-    events, series = run.events, run.event_series
-    assert list(events["event"].unique()) == ["exhaustion", "cut"]
-    of = events.set_index(["figure", "event"])["value"]
+    events, series = run.figures, run.event_series
+    assert list(events["case"].unique()) == ["exhaustion", "cut"]
+    of = events.set_index(["figure", "case"])["value"]
     assert of["event.recovered"].isna().all() and len(of["frames_lost.inside"]) == 1
     for event, at in of["event.at"].items():
         own = series[series["event"] == event]
@@ -236,7 +234,7 @@ def test_an_event_has_its_figures_and_its_series() -> None:
 
 def test_a_ceiling_has_each_of_its_figures() -> None:
     run = stackcost.open(RUNS / "connections", RUNS / "requests")
-    found = run.ceilings
+    found = run.figures
     rates = {
         (ceiling.server, f"ceiling.{ceiling.of}.{rate.name}"): rate.value
         for opened in run.opened.ceilings
@@ -263,12 +261,12 @@ def test_a_step_of_mixed_traffic_has_a_row_for_each_application() -> None:
     )
     opened = OpenedRuns()
     opened.add(Manifest(run="mix"), summary)
-    mixes = Run(opened, []).mixes
-    assert mixes[["step", "asked", "figure"]].values.tolist() == [
-        [1, 100, "mix.started"],
-        [1, 100, "mix.whole.web"],
-        [1, 100, "mix.whole.dns"],
-        [1, 100, "mix.table_full"],
+    mixes = Run(opened, []).figures
+    assert mixes[["offered_cps", "figure"]].values.tolist() == [
+        [100, "mix.started"],
+        [100, "mix.whole.web"],
+        [100, "mix.whole.dns"],
+        [100, "mix.table_full"],
     ]
     assert mixes["value"].isna().tolist() == [False, False, True, False]
 

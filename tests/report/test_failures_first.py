@@ -11,10 +11,10 @@ from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.counts import FramesPassed
 from stackcost.contracts.trial import Trial
+from stackcost.frames.export import table
 from stackcost.report.answer import print_answer
 from stackcost.report.answers import ceiling_answer, trust_answer
 from stackcost.report.difference import Side, difference
-from stackcost.report.export import table
 from stackcost.report.flags import flag_lines
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.stored import summary_of

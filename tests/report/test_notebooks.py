@@ -96,7 +96,7 @@ def test_the_notebooks_are_these_and_hold_no_outputs() -> None:
 def test_each_notebook_computes_from_the_tables_of_the_library(name: str) -> None:
     """So that a reader can change what is drawn; a plot is made in a cell."""
     code = "\n".join(cell.source for cell in cells(name) if cell.cell_type == "code")
-    tables = set(re.findall(r"\brun\.([a-z_]+)", code)) & set(TABLES)
+    tables = set(re.findall(r"\brun\.([a-z_]+)", code)) & {*TABLES, "kinds"}
     assert tables and "plots.key(" in code
 
 

@@ -131,7 +131,7 @@ def test_every_format_has_the_same_rows_with_units_and_definitions(
     stackcost("export", str(run.path), "--format", form, "--out", str(file))
     table: pandas.DataFrame = getattr(pandas, f"read_{form}")(file)
     memory = table[(table.system == "nginx/kernel") & (table.figure == "memory.total")]
-    assert list(memory.repeat) == list(range(1, 9)) and set(memory.unit) == {"B"}
+    assert list(memory["round"]) == list(range(1, 9)) and set(memory.unit) == {"B"}
     assert memory.value.median() == pytest.approx(4120, rel=0.01)
     assert memory.offered_cps.isna().all() and "sum of the slopes" in memory.definition.iloc[0]
 

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from stackcost.analysis.spread import Spread
+from stackcost.contracts.load import ESTABLISHED
 
 State = Literal["complete", "interrupted"]
 
@@ -62,19 +63,28 @@ class Flagged(NamedTuple):
 
 
 class SystemFigure(NamedTuple):
-    """One figure of one system. `name` as in the summary, "server_cpu.softirq"; of HTTP clients
-    with the test before it, "rps-1k: http.rate", of an event with that, "cut: event.after", and of
-    flows that were held in another state than established with that, "time-wait: memory.total".
+    """One figure of one system. `figure`: as in the summary, "server_cpu.softirq".
 
     `at`: the offered load, 1/s; None where there is none, and `of` then says of what it is: of open
-    flows, searches, an event.
+    flows, searches, an event. `case`: the test of HTTP clients, the state in which flows were held,
+    the event, or "half" of mixed traffic at half load; empty for other loads. `quoted`: whether it
+    is at the load whose cost the report quotes, or of memory that is in its total.
+    `past_ceiling`: the first sign that the load was not held.
     """
 
     system: str
-    name: str
+    figure: str
     at: float | None
     spread: Spread
     of: str = ""
+    case: str = ""
+    quoted: bool = True
+    past_ceiling: str = ""
+
+    @property
+    def name(self) -> str:
+        """With its case, such as "rps-1k: http.rate"; established flows are the usual case."""
+        return self.figure if self.case in ("", ESTABLISHED) else f"{self.case}: {self.figure}"
 
 
 class Head(SummaryPart):

@@ -40,6 +40,10 @@ class Spread(BaseModel):
     rounds: list[int] = []
     reason: str = ""
 
+    def by_round(self) -> list[tuple[int, float]]:
+        """Each value with its round; those of an older summary, without rounds, in their order."""
+        return list(zip(self.rounds or range(1, len(self.values) + 1), self.values, strict=False))
+
 
 class Interval(NamedTuple):
     """From `low` to `high`; `coverage`: the share of repetitions in which that holds the truth."""
@@ -80,10 +84,7 @@ def combined(parts: Sequence[tuple[float, Spread]]) -> Spread:
     Unknown in rounds in which one of them is, and altogether if one is unknown in all; `reason`
     is then that one's. Values without rounds count from 1. ValueError if there are no parts.
     """
-    by_round = [
-        dict(zip(part.rounds or range(1, len(part.values) + 1), part.values, strict=True))
-        for _, part in parts
-    ]
+    by_round = [dict(part.by_round()) for _, part in parts]
     common = sorted(set.intersection(*map(set, by_round)))
     reason = next((part.reason for _, part in parts if part.median is None), "")
     sums = [

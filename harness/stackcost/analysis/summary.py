@@ -100,6 +100,13 @@ class Memory(Figures):
     counted_caches: list[str] | None = None
     points: dict[str, list[tuple[float, float]]]
 
+    def counts(self, name: str) -> bool:
+        """Whether what a figure is of is in the total: its kind, or its cache and kernel slab."""
+        _, what, *kind = name.split(".", 2)
+        if what in ("caches", "owners"):
+            return kind[0].partition(": ")[0] in (self.counted_caches or ())
+        return not kind or kind[0] in self.counted
+
 
 class ServerResult(System):
     """The costs of one system. `memories`: by the state in which flows were held open, established
@@ -236,26 +243,15 @@ class Summary(Head):
         """All figures of all systems: of each load, then of held flows."""
         for server in self.servers:
             for level in server.levels:
+                quoted = level is server.quoted
                 for name, spread in level.figures.items():
-                    yield SystemFigure(
-                        server.name, in_test(level.test, name), level.offered_cps, spread
-                    )
+                    at = server.name, name, level.offered_cps, spread, "", level.test
+                    yield SystemFigure(*at, quoted, level.past_ceiling)
             for state, memory in server.memories.items():
                 for name, spread in memory.figures.items():
-                    yield SystemFigure(
-                        server.name, in_state(state, name), None, spread, "open flows"
-                    )
+                    held = server.name, name, None, spread, "open flows", state
+                    yield SystemFigure(*held, memory.counts(name))
 
     def used_trials(self) -> Iterator[Flagged]:
         """The trials that its figures use, with their flags."""
         return (Flagged(row.server, row.flags) for row in self.trials if not row.set_aside)
-
-
-def in_test(test: str, name: str) -> str:
-    """A figure's name with the test of HTTP clients that it is of; other loads have none."""
-    return f"{test}: {name}" if test else name
-
-
-def in_state(state: str, name: str) -> str:
-    """A figure's name with the state in which flows were held, unless they were established."""
-    return name if state == ESTABLISHED else f"{state}: {name}"

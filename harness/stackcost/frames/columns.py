@@ -21,36 +21,43 @@ _ROUND = Column("1", "round of the run, from 1 on")
 _TEST = Column("", "test of HTTP clients; empty for loads by profiles")
 _OFFERED = Column("1/s", "offered connections per second; 0 for a closed loop")
 _REASON = Column("", "why the value is unknown; empty if it is known")
-_VALUES = {
-    "round": _ROUND,
-    "value": Column("as in `unit`", "the figure in this round"),
-    "unit": Column("", 'unit of the value; "1" for a share or a number'),
-    "reason": _REASON,
-}
-_QUOTED = Column(YES_OR_NO, "whether the report quotes the system's cost at this load")
-
-COSTS = {
+_TIMES = {
     "run": _RUN,
     "system": _SYSTEM,
     "test": _TEST,
     "offered_cps": _OFFERED,
-    "quoted": _QUOTED,
-    "part": Column(
+    "group": Column("", "template group of the profile; empty if it has none"),
+    "kind": Column(
         "",
-        '"time": time of the server\'s cores by kind; the sum is the cost. "softirq" and '
-        '"thread" explain that sum by vector and thread, and are not added to it. "backend": time '
-        "of the processes and poll threads of the server behind a device, which is in the device's "
-        "sum if they share its cores (dut.server_on: device). "
-        '"beside '
-        'polling": the kernel\'s time on the cores of a polling peer. "idle task": its time on the '
-        'server\'s cores to enter idle states and to leave them. "generator": time of the '
-        "generator. None of these three is in the sum",
+        'end of the measured time: "connect", "tls_handshake", "first_byte" or "completion", from '
+        'the intended start by the schedule; for HTTP clients "request" or "connection"',
     ),
-    "kind": Column("", "kind of time, softirq vector, or command of the thread"),
-    "round": _ROUND,
-    "us": Column("us", "CPU time per completed connection (HTTP clients: per request)"),
-    "reason": _REASON,
 }
+FIGURES = {
+    "run": _RUN,
+    "system": _SYSTEM,
+    "case": Column(
+        "",
+        "test of HTTP clients, state in which flows were held open, event at a device, or "
+        '"half": mixed traffic again at half load; empty for other loads',
+    ),
+    "figure": Column("", "its name, such as server_cpu.softirq; docs/figures.md defines each"),
+    "offered_cps": Column(
+        "1/s", "offered load; 0 for a closed loop, unknown for memory, ceilings and events"
+    ),
+    "round": Column("1", "round of the run, or which search for the same thing, from 1 on"),
+    "value": Column("as in `unit`", "the figure in this round"),
+    "unit": Column("", 'unit of the value; "1" for a share or a number'),
+    "reason": _REASON,
+    "quoted": Column(
+        YES_OR_NO,
+        "whether the report quotes the system's cost at this load, or its total of memory has it",
+    ),
+    "past_ceiling": Column("", "first sign that the server was above its ceiling; empty: none"),
+    "definition": Column("", "what is counted or computed, and per what"),
+    "source": Column("", "where its parts are read"),
+}
+
 WHY = {
     "run": _RUN,
     "trial": Column("1", "number of the trial"),
@@ -58,7 +65,7 @@ WHY = {
     "system": _SYSTEM,
     "test": _TEST,
     "offered_cps": _OFFERED,
-    "kind": Column("", "kind of time that is exact: as in `costs`, and softirq by vector"),
+    "kind": Column("", "kind of time that is exact: as in `server_cpu`, and softirq by vector"),
     "behalf": Column("", "on whose behalf: a system call, a softirq, a poll thread, a page fault"),
     "category": Column("", "what was done, by the innermost function that has a category"),
     "us": Column(
@@ -89,57 +96,16 @@ COUNTS = {
         "B", "moved per completed connection by string instructions that repeat"
     ),
 }
-MEMORY = {
-    "run": _RUN,
-    "system": _SYSTEM,
-    "state": Column("", "state in which the flows were held, such as established or time-wait"),
-    "part": Column(
-        "",
-        '"kind": kind of memory; "cache": slab cache, a part of the kernel\'s slab; '
-        '"owner": the function that allocated a part of a cache',
-    ),
-    "kind": Column("", "kind of memory, name of the slab cache, or cache: function"),
-    "counted": Column(
-        YES_OR_NO,
-        "whether the report's total includes it; caches and owners as parts of the kernel slab",
-    ),
-    "round": _ROUND,
-    "bytes_per_flow": Column("B", "slope of memory over the number of flows held open"),
-    "at_no_flow": Column("B", "the intercept: memory without open flows; unknown for caches"),
-    "reason": _REASON,
-}
 MEMORY_POINTS = {
     "run": _RUN,
     "system": _SYSTEM,
-    "state": MEMORY["state"],
+    "state": Column("", "state in which the flows were held, such as established or time-wait"),
     "kind": Column("", "kind of memory"),
     "open_flows": Column("1", "flows held open when it was read"),
     "bytes": Column("B", "median of the readings inside the hold"),
 }
-LATENCY = {
-    "run": _RUN,
-    "system": _SYSTEM,
-    "test": _TEST,
-    "offered_cps": _OFFERED,
-    "group": Column("", "template group of the profile; empty if it has none"),
-    "kind": Column(
-        "",
-        'end of the measured time: "connect", "tls_handshake", "first_byte" or "completion", from '
-        'the intended start by the schedule; for HTTP clients "request" or "connection"',
-    ),
-    "percentile": Column(
-        "", '"p50", "p90", "p99", "p99.9", "p99.99", "p99.999" (of trials with enough) or "max"'
-    ),
-    "timed": Column("1", "connections in the percentiles of this kind, all rounds together"),
-    "attempted": Column(
-        "1", "connections that began in the windows, all rounds and groups; unknown of HTTP clients"
-    ),
-    "round": _ROUND,
-    "us": Column("us", "the percentile in this round"),
-    "reason": _REASON,
-}
 MERGED_LATENCY = {
-    **{name: LATENCY[name] for name in ("run", "system", "test", "offered_cps", "group", "kind")},
+    **_TIMES,
     "timed": Column("1", "connections of all rounds together"),
     "percentile": Column("1", "share of these connections in percent, such as 99.9"),
     "us": Column("us", "time within which so many of them were over, known to 0.8 %"),
@@ -176,7 +142,7 @@ LATENCY_OVER_TIME = {
     "run": _RUN,
     "trial": TRIALS["trial"],
     "round": _ROUND,
-    **{name: LATENCY[name] for name in ("system", "test", "offered_cps", "group", "kind")},
+    **_TIMES,
     "seconds": Column("s", "start of the second, from the start of the sustain window"),
     "us": Column("us", "a time that connections took, known to 0.8 %"),
     "count": Column("1", "how many connections that ended in this second took as long"),
@@ -196,20 +162,6 @@ SAMPLES = {
     "kind": Column("", '"counter" (its growth is used) or "gauge" (a level)'),
     "source": Column("", "where it was read"),
     "reason": _REASON,
-}
-LOADS = {
-    "run": _RUN,
-    "system": _SYSTEM,
-    "test": _TEST,
-    "offered_cps": _OFFERED,
-    "quoted": _QUOTED,
-    "past_ceiling": Column("", "first sign that the server was above its ceiling; empty: none"),
-    "figure": Column(
-        "",
-        "its name, such as completed_cps or http.rate: every figure of a load that is in none of "
-        "the tables costs and latency; docs/figures.md defines each",
-    ),
-    **_VALUES,
 }
 TESTS = {
     "run": _RUN,
@@ -289,37 +241,14 @@ COMPARISONS = {
     "different": Column(YES_OR_NO, "whether the verdict is that A and B differ"),
     "reason": Column("", "why there is no verdict; empty if there is one"),
 }
-_FIGURE = Column("", "its name; docs/figures.md defines each")
-CEILINGS = {
-    "run": _RUN,
-    "system": Column("", "name of the system"),
-    "figure": _FIGURE,
-    **_VALUES,
-    "round": Column("1", "which search for the same thing it was, from 1 on"),
-}
-EVENTS = {
+EVENT_SERIES = {
     "run": _RUN,
     "system": Column("", "name of the device"),
     "event": Column("", '"exhaustion", "half_open", "cut" or "killed"'),
-    "figure": _FIGURE,
-    **_VALUES,
-}
-EVENT_SERIES = {
-    "run": _RUN,
-    "system": EVENTS["system"],
-    "event": EVENTS["event"],
     "at_s": Column("s", "the figure event.at: when it happened"),
     "series": Column("", "name of the series, with its unit"),
     "seconds": Column("s", "time from the start of the traffic"),
     "value": Column("as in `series`", "the rate or level at that time"),
-}
-MIXES = {
-    "run": _RUN,
-    "system": EVENTS["system"],
-    "step": Column("1", "number of the step, from 1; the last one may be at half load"),
-    "asked": Column("1/s", "mixed flows per second that the generator should offer"),
-    "figure": _FIGURE,
-    **_VALUES,
 }
 PUBLISHED = {
     "document": Column("", "title of the publication"),
@@ -350,15 +279,12 @@ PUBLISHED_MATCHES = {
     "reason": Column("", "why one of the two is missing; otherwise empty"),
 }
 TABLES = {
-    "costs": COSTS,
+    "figures": FIGURES,
     "why": WHY,
     "counts": COUNTS,
-    "memory": MEMORY,
     "memory_points": MEMORY_POINTS,
-    "latency": LATENCY,
     "merged_latency": MERGED_LATENCY,
     "latency_over_time": LATENCY_OVER_TIME,
-    "loads": LOADS,
     "tests": TESTS,
     "http_costs": HTTP_COSTS,
     "trials": TRIALS,
@@ -366,10 +292,7 @@ TABLES = {
     "samples": SAMPLES,
     "factors": FACTORS,
     "comparisons": COMPARISONS,
-    "ceilings": CEILINGS,
-    "events": EVENTS,
     "event_series": EVENT_SERIES,
-    "mixes": MIXES,
     "published": PUBLISHED,
     "published_matches": PUBLISHED_MATCHES,
 }

@@ -15,22 +15,19 @@ def factors(summary: Summary) -> Iterator[Row]:
     """Each factor in every round, with its ratio over all rounds."""
     for found in summary.factors:
         low, high = bounds(found.ratio) or (None, None)
-        for each in rounds(found.ratio):
-            yield {
-                "run": summary.run,
-                "factor": found.name,
-                "baseline": found.baseline,
-                "against": found.against,
-                "at": found.at,
-                "baseline_cost": found.baseline_cost.median,
-                "against_cost": found.against_cost.median,
-                "round": each.round,
-                "ratio": each.value,
-                "median": found.ratio.median,
-                "low": low,
-                "high": high,
-                "reason": each.reason,
-            }
+        head = {
+            "run": summary.run,
+            "factor": found.name,
+            "baseline": found.baseline,
+            "against": found.against,
+            "at": found.at,
+            "baseline_cost": found.baseline_cost.median,
+            "against_cost": found.against_cost.median,
+            "median": found.ratio.median,
+            "low": low,
+            "high": high,
+        }
+        yield from ({**head, **each} for each in rounds(found.ratio, "ratio"))
 
 
 def comparisons(found: Difference) -> Iterator[Row]:

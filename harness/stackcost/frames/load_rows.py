@@ -1,23 +1,14 @@
-"""The rows of tables about loads: figures of each load, HTTP tests, and checks."""
+"""The rows of tables about loads: HTTP tests, what differs between them, and checks."""
 
 from collections.abc import Iterator
 
 from stackcost.analysis.checks import Check
-from stackcost.analysis.figures import registry
 from stackcost.analysis.http_costs import Cost
 from stackcost.analysis.http_versions import version_costs
 from stackcost.analysis.summary import Summary
 from stackcost.analysis.tls import tls_costs
-from stackcost.frames.rows import Row, figure_rows, levels, rounds
+from stackcost.frames.rows import Row, rounds
 from stackcost.report.http import series
-
-
-def loads(summary: Summary) -> Iterator[Row]:
-    """Every figure of every load in every round, of those that have no table of their own."""
-    for server, level, head in levels(summary):
-        head |= {"quoted": level is server.quoted, "past_ceiling": level.past_ceiling}
-        figures = {name: each for name, each in level.figures.items() if registry.in_loads(name)}
-        yield from figure_rows(head, figures)
 
 
 def tests(summary: Summary) -> Iterator[Row]:
@@ -25,23 +16,19 @@ def tests(summary: Summary) -> Iterator[Row]:
     for one in series(summary):
         for system, points in one.points.items():
             for count, level in sorted(points.items()):
-                value = one.value(level)
-                for each in rounds(value):
-                    yield {
-                        "run": summary.run,
-                        "system": system,
-                        "count": count,
-                        "counted": one.axis,
-                        "test": one.test,
-                        "offered_cps": one.offered,
-                        "figure": one.what,
-                        "tls": bool(level.http and level.http.tls),
-                        "version": level.http.version if level.http else "1.1",
-                        "round": each.round,
-                        "value": each.value,
-                        "unit": one.unit,
-                        "reason": each.reason,
-                    }
+                head = {
+                    "run": summary.run,
+                    "system": system,
+                    "count": count,
+                    "counted": one.axis,
+                    "test": one.test,
+                    "offered_cps": one.offered,
+                    "figure": one.what,
+                    "tls": bool(level.http and level.http.tls),
+                    "version": level.http.version if level.http else "1.1",
+                    "unit": one.unit,
+                }
+                yield from ({**head, **each} for each in rounds(one.value(level)))
 
 
 def http_costs(summary: Summary) -> Iterator[Row]:
@@ -55,9 +42,7 @@ def http_costs(summary: Summary) -> Iterator[Row]:
     for system, http_version, part, cost in parts:
         head = {"run": summary.run, "system": system, "version": http_version, "part": part}
         for kind, spread in (cost.kinds if cost else {}).items():
-            for each in rounds(spread):
-                own = {"kind": kind, "round": each.round, "us": each.value, "reason": each.reason}
-                yield {**head, **own}
+            yield from ({**head, "kind": kind, **each} for each in rounds(spread, "us"))
 
 
 def checks(summary: Summary) -> Iterator[Row]:
@@ -66,10 +51,11 @@ def checks(summary: Summary) -> Iterator[Row]:
         head = {"run": summary.run, "trial": trial.number, "system": trial.server}
         for check in trial.checks:
             yield {**head, "offered_cps": trial.offered_cps, **_check(check)}
-    for _, level, head in levels(summary):
-        del head["test"]
-        for check in level.acceptance:
-            yield {**head, "trial": None, **_check(check)}
+    for server in summary.servers:
+        for level in server.levels:
+            head = {"run": summary.run, "trial": None, "system": server.name}
+            for check in level.acceptance:
+                yield {**head, "offered_cps": level.offered_cps, **_check(check)}
 
 
 def _check(check: Check) -> Row:

@@ -1,45 +1,30 @@
 """The rows of each table, from the summaries and the samples of stored runs."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from stackcost.analysis.ceiling.summary import CeilingSummary
+from stackcost.analysis.events.summary import EventSummary
 from stackcost.analysis.figures import counted
+from stackcost.analysis.merged import Of, by_second, merged, recorded
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.spread import Spread
-from stackcost.analysis.summary import Level, Memory, ServerResult, Summary, TrialRow
+from stackcost.analysis.summary import Summary
 from stackcost.analysis.why.attribution import attribution, why_none
+from stackcost.contracts.latency import percentile_us
 from stackcost.contracts.trial import Trial
 
 Row = dict[str, Any]
-# The parts of the table of costs, each with its figure.
-PARTS = {
-    "time": "server_cpu",
-    "softirq": "softirq",
-    "thread": "threads",
-    "backend": "backend_cpu",
-    "peer kernel": "peer_kernel_cpu",
-    "idle task": "idle_task",
-    "generator": "generator_cpu",
+# Fields of a trial in the summary whose columns have other names.
+TRIAL_COLUMNS = {
+    "number": "trial",
+    "server": "system",
+    "server_cpu_total": "us",
+    "whole_cpu_total": "whole_us",
+    "undisturbed": "undisturbed_s",
+    "memory_read_time": "memory_read_ns",
+    "system_call_time": "system_call_ns",
 }
-
-
-class Value(NamedTuple):
-    """Of one round; None where it is unknown, and why."""
-
-    round: int | None
-    value: float | None
-    reason: str = ""
-
-
-def costs(summary: Summary) -> Iterator[Row]:
-    """CPU time of every kind in every round."""
-    for server, level, head in levels(summary):
-        for part, name in PARTS.items():
-            for kind, spread in level.kinds(name).items():
-                own = {**head, "quoted": level is server.quoted, "part": part, "kind": kind}
-                for each in rounds(spread):
-                    yield {**own, "round": each.round, "us": each.value, "reason": each.reason}
 
 
 def why(run: str, system: str, seen: Readings, cpus: tuple[int, ...]) -> Iterator[Row]:
@@ -68,53 +53,22 @@ def counts(run: str, system: str, seen: Readings) -> Iterator[Row]:
         yield {**head, "system": system, "offered_cps": trial.offered_cps, **each._asdict()}
 
 
-def memory(summary: Summary) -> Iterator[Row]:
-    """Slopes of every kind of memory, of the slab's caches and of their owners, in every round."""
-    for server, state, found in _memories(summary):
-        head = {"run": summary.run, "system": server.name, "state": state}
-        for kind, spread in found.kinds("memory.per_flow").items():
-            bases = {
-                b.round: b.value
-                for b in rounds(found.kinds("memory.at_no_flow").get(kind, Spread(unit="B")))
-            }
-            own = {**head, "part": "kind", "kind": kind, "counted": kind in found.counted}
-            for each in rounds(spread):
-                yield {**own, **_slope(each), "at_no_flow": bases.get(each.round)}
-        for part, name in (("cache", "memory.caches"), ("owner", "memory.owners")):
-            for kind, spread in found.kinds(name).items():
-                counted = kind.partition(": ")[0] in (found.counted_caches or ())
-                own = {**head, "part": part, "kind": kind, "counted": counted}
-                for each in rounds(spread):
-                    yield {**own, **_slope(each), "at_no_flow": None}
-
-
 def memory_points(summary: Summary) -> Iterator[Row]:
     """The memory at each number of open flows, in all rounds."""
-    for server, state, found in _memories(summary):
-        head = {"run": summary.run, "system": server.name, "state": state}
-        for kind, points in found.points.items():
-            for flows, size in points:
-                yield {**head, "kind": kind, "open_flows": flows, "bytes": size}
-
-
-def latency(summary: Summary) -> Iterator[Row]:
-    """Percentiles of connection times in every round."""
-    for _, level, head in levels(summary):
-        for group, kinds in level.latency.items():
-            for kind, percentiles in kinds.items():
-                counts = {
-                    "timed": level.timed.get(group, {}).get(kind),
-                    "attempted": level.attempted,
-                }
-                for name, spread in percentiles.items():
-                    own = {**head, "group": group, "kind": kind, "percentile": name, **counts}
-                    for each in rounds(spread):
-                        yield {**own, "round": each.round, "us": each.value, "reason": each.reason}
+    for server in summary.servers:
+        for state, found in server.memories.items():
+            head = {"run": summary.run, "system": server.name, "state": state}
+            for kind, points in found.points.items():
+                for flows, size in points:
+                    yield {**head, "kind": kind, "open_flows": flows, "bytes": size}
 
 
 def trials(summary: Summary) -> Iterator[Row]:
     """Every trial, including those that no figure uses."""
-    return (_trial(summary.run, row) for row in summary.trials)
+    for row in summary.trials:
+        flags = [flag for flag in row.flags if not flag.startswith("in no figure: ")]
+        told = {TRIAL_COLUMNS.get(name, name): value for name, value in row}
+        yield told | {"run": summary.run, "flags": "; ".join(flags)}
 
 
 def steps(summary: CeilingSummary) -> Iterator[Row]:
@@ -163,68 +117,46 @@ def samples(run: str, system: str, trial: Trial, metrics: tuple[str, ...]) -> It
         }
 
 
-def figure_rows(head: Row, figures: Mapping[str, Spread]) -> Iterator[Row]:
-    """Each figure in each round, with its unit. `head`: the first columns of the rows."""
-    for name, spread in figures.items():
-        for each in rounds(spread):
+def event_series(summary: EventSummary) -> Iterator[Row]:
+    """The series over time of each event."""
+    for each in summary.events:
+        head: Row = {"run": summary.run, "system": each.server, "event": each.event}
+        head |= {"at_s": each["event.at"].median}
+        for name, points in each.series.items():
+            for at, value in points:
+                yield {**head, "series": name, "seconds": at, "value": value}
+
+
+def merged_latency(
+    run: str, before: str, trials: Iterable[Trial], percentiles: Sequence[float]
+) -> Iterator[Row]:
+    """Percentiles of all rounds together. `before`: what stands before a system's name."""
+    for of, times in merged(trials).items():
+        for percentile in percentiles:
             yield {
-                **head,
-                "figure": name,
-                "round": each.round,
-                "value": each.value,
-                "unit": spread.unit,
-                "reason": each.reason,
+                **_times_of(run, before, of),
+                "timed": times.get_total_count(),
+                "percentile": percentile,
+                "us": percentile_us(times, percentile),
             }
 
 
-def levels(summary: Summary) -> Iterator[tuple[ServerResult, Level, Row]]:
-    """Each load of each system, and the first columns of its rows."""
-    for server in summary.servers:
-        for level in server.levels:
-            head = {"run": summary.run, "system": server.name, "test": level.test}
-            yield server, level, {**head, "offered_cps": level.offered_cps}
+def latency_over_time(run: str, before: str, trials: Iterable[Trial]) -> Iterator[Row]:
+    """Each time that was recorded in each second, and how many connections took as long."""
+    for part in by_second(trials):
+        head = _times_of(run, before, part.of)
+        head |= {"trial": part.trial.number, "round": part.trial.round, "seconds": part.start}
+        for us, count in recorded(part.times):
+            yield {**head, "us": us, "count": count}
 
 
-def _memories(summary: Summary) -> Iterator[tuple[ServerResult, str, Memory]]:
-    for server in summary.servers:
-        yield from ((server, state, found) for state, found in server.memories.items())
+def _times_of(run: str, before: str, of: Of) -> Row:
+    return {"run": run, **of._asdict(), "system": before + of.system}
 
 
-def _slope(each: Value) -> Row:
-    return {"round": each.round, "bytes_per_flow": each.value, "reason": each.reason}
-
-
-def rounds(spread: Spread) -> Iterator[Value]:
-    """Older summaries, without rounds, have the values in their order."""
+def rounds(spread: Spread, value: str = "value") -> Iterator[Row]:
+    """The last columns of a figure's rows: its value in each round, or why it is unknown."""
+    for number, found in spread.by_round():
+        yield {"round": number, value: found, "reason": ""}
     if not spread.values:
-        yield Value(None, None, spread.reason)
-    rounds = spread.rounds or range(1, len(spread.values) + 1)
-    yield from (Value(n, value) for n, value in zip(rounds, spread.values, strict=False))
-
-
-def _trial(run: str, row: TrialRow) -> Row:
-    flags = [flag for flag in row.flags if not flag.startswith("in no figure: ")]
-    return {
-        "run": run,
-        "trial": row.number,
-        "round": row.round,
-        "system": row.server,
-        "part": row.part,
-        "test": row.test,
-        "offered_cps": row.offered_cps,
-        "open_flows": row.open_flows,
-        "completed": row.completed,
-        "failed": row.failed,
-        "retransmitted": row.retransmitted,
-        "us": row.server_cpu_total,
-        "whole_us": row.whole_cpu_total,
-        "undisturbed_s": row.undisturbed,
-        "memory_read_ns": row.memory_read_time,
-        "system_call_ns": row.system_call_time,
-        "warm_up_s": row.warm_up_s,
-        "variation": row.variation,
-        "drift": row.drift,
-        "correlation": row.correlation,
-        "flags": "; ".join(flags),
-        "set_aside": row.set_aside,
-    }
+        yield {"round": None, value: None, "reason": spread.reason}

@@ -11,7 +11,7 @@ import pandas
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
-from stackcost.frames import compared_rows, device_rows, latency_rows, load_rows, rows
+from stackcost.frames import compared_rows, export, load_rows, rows
 from stackcost.frames.columns import TABLES, YES_OR_NO
 from stackcost.published.document import Document, documents
 from stackcost.published.match import matches
@@ -46,10 +46,31 @@ class Run:
             opened.add(folder.manifest(), summary)
         return cls(opened, folders)
 
+    @cached_property
+    def figures(self) -> pandas.DataFrame:
+        """Every figure of every system, in each round: what `stackcost export` writes."""
+        opened = self.opened
+        others = (run.summary for runs in (opened.ceilings, opened.events) for run in runs)
+        return export.table(*opened.summaries, *others)
+
+    def kinds(self, figure: str) -> pandas.DataFrame:
+        """The rows of `figures` below a name: of "server_cpu" those of "server_cpu.user" and so on.
+
+        They have another column, `kind`, with what comes after that name.
+        """
+        start = f"{figure}."
+        below = self.figures[self.figures["figure"].str.startswith(start)]
+        return below.assign(kind=below["figure"].str.removeprefix(start))
+
     @property
-    def costs(self) -> pandas.DataFrame:
-        """CPU time per connection by kind, softirq vector and thread, in each round."""
-        return _frame("costs", (row for s in self.opened.summaries for row in rows.costs(s)))
+    def latency(self) -> pandas.DataFrame:
+        """The kinds of the figure "latency", percentiles of the times of connections, in us.
+
+        Their columns `group`, `kind` and `percentile` are those of `merged_latency`, as text.
+        """
+        found = self.kinds("latency")
+        parts = found["kind"].str.extract(r"^(?:(.*)\.)?([^.]+)\.(max|p[\d.]+)$").fillna("")
+        return found.assign(group=parts[0], kind=parts[1], percentile=parts[2])
 
     @property
     def why(self) -> pandas.DataFrame:
@@ -85,20 +106,10 @@ class Run:
         )
 
     @property
-    def memory(self) -> pandas.DataFrame:
-        """Bytes per open flow by kind of memory and by slab cache, in each round."""
-        return _frame("memory", (row for s in self.opened.summaries for row in rows.memory(s)))
-
-    @property
     def memory_points(self) -> pandas.DataFrame:
-        """Bytes at each number of open flows: the points of the slopes of `memory`."""
+        """Bytes at each number of open flows: the points of `memory.per_flow`."""
         found = (row for s in self.opened.summaries for row in rows.memory_points(s))
         return _frame("memory_points", found)
-
-    @property
-    def latency(self) -> pandas.DataFrame:
-        """Percentiles of the times of connections, in each round."""
-        return _frame("latency", (row for s in self.opened.summaries for row in rows.latency(s)))
 
     def merged_latency(self, *percentiles: float) -> pandas.DataFrame:
         """Percentiles of the times of all rounds together: their histograms are added.
@@ -110,9 +121,7 @@ class Run:
         found = (
             row
             for folder, before in self._numbered()
-            for row in latency_rows.merged_latency(
-                folder.manifest().run, before, _used(folder), wanted
-            )
+            for row in rows.merged_latency(folder.manifest().run, before, _used(folder), wanted)
         )
         return _frame("merged_latency", found)
 
@@ -122,7 +131,7 @@ class Run:
         found = (
             row
             for folder, before in self._numbered()
-            for row in latency_rows.latency_over_time(folder.manifest().run, before, _used(folder))
+            for row in rows.latency_over_time(folder.manifest().run, before, _used(folder))
         )
         return _frame("latency_over_time", found)
 
@@ -132,11 +141,6 @@ class Run:
         found = [row for s in self.opened.summaries for row in rows.trials(s)]
         found += [row for run in self.opened.ceilings for row in rows.steps(run.summary)]
         return _frame("trials", found)
-
-    @property
-    def loads(self) -> pandas.DataFrame:
-        """Other figures of each load by round, such as completed connections and busy cores."""
-        return _frame("loads", (row for s in self.opened.summaries for row in load_rows.loads(s)))
 
     @property
     def tests(self) -> pandas.DataFrame:
@@ -172,29 +176,11 @@ class Run:
         return differences_from_first(self.opened)
 
     @property
-    def ceilings(self) -> pandas.DataFrame:
-        """The ceilings of each system, with their intervals, in each search."""
-        found = (row for each in self.opened.ceilings for row in device_rows.ceilings(each.summary))
-        return _frame("ceilings", found)
-
-    @property
-    def events(self) -> pandas.DataFrame:
-        """Every figure of the events at a device under test, such as event.recovered."""
-        found = (row for each in self.opened.events for row in device_rows.events(each.summary))
-        return _frame("events", found)
-
-    @property
     def event_series(self) -> pandas.DataFrame:
         """Rates and levels over time in each event."""
         opened = self.opened.events
-        found = (row for each in opened for row in device_rows.event_series(each.summary))
+        found = (row for each in opened for row in rows.event_series(each.summary))
         return _frame("event_series", found)
-
-    @property
-    def mixes(self) -> pandas.DataFrame:
-        """Every figure of mixed traffic at each load, such as mix.whole of each application."""
-        found = (row for each in self.opened.events for row in device_rows.mixes(each.summary))
-        return _frame("mixes", found)
 
     @cached_property
     def documents(self) -> Sequence[Document]:
@@ -236,7 +222,7 @@ class Run:
             yield folder, f"run {number}: " if len(numbers) > 1 and number else ""
 
     def columns(self, table: str = "") -> pandas.DataFrame:
-        """Unit and definition of each column of a table ("costs"), or of all tables."""
+        """Unit and definition of each column of a table ("figures"), or of all tables."""
         if table and table not in TABLES:
             raise StackcostError(f"there is no table {table!r}", f"one of {', '.join(TABLES)}")
         found = [

@@ -75,12 +75,11 @@ class EventSummary(Head):
                 yield SystemFigure(mix.server, name, None, spread, "mixed traffic")
             for step in mix.steps:
                 for name, spread in step.figures.items():
-                    full = f"half: {name}" if step.half else name
-                    yield SystemFigure(mix.server, full, step.flows_per_second, spread)
+                    at, case = step.flows_per_second, "half" if step.half else ""
+                    yield SystemFigure(mix.server, name, at, spread, case=case)
         for event in self.events:
             for name, spread in event.figures.items():
-                full = f"{event.event}: {name}"
-                yield SystemFigure(event.server, full, None, spread, "the event")
+                yield SystemFigure(event.server, name, None, spread, "the event", event.event)
 
     def used_trials(self) -> Iterator[Flagged]:
         """The trials of events and of mixed traffic, with their flags."""
