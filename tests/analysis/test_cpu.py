@@ -2,9 +2,8 @@ import pytest
 
 from stackcost.analysis import core_time, cpu, flows
 from stackcost.analysis.core_time import IDLE_TASK, core_seconds
-from stackcost.analysis.cores import core_shares
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.summarise import summarise
+from stackcost.analysis.summarise import core_shares, summarise
 from stackcost.contracts.roles import POLL_ROLE
 from stackcost.contracts.trial import Trial
 from stackcost.report.http import series

@@ -18,6 +18,7 @@ from stackcost.device import feeder as device
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment
 from stackcost.search import feeder as ceilings
+from stackcost.search.feeder import Searched, SoFar, next_trial
 from stackcost.search.slowest import (
     BEFORE_THE_FIRST_ROUND,
     SHORTEST,
@@ -25,7 +26,6 @@ from stackcost.search.slowest import (
     lowest_ceilings,
     why_none,
 )
-from stackcost.search.steps import Searched, SoFar, next_trial
 from stackcost.session.http_session import open_http_session
 from stackcost.session.progress import Progress
 from stackcost.store import Manifest, RunFolder

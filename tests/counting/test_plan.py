@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from stackcost.comparison.plan import plan
+from stackcost.comparison.feeder import plan
 from stackcost.counting.bed import NOT_SET, bed_script
 from stackcost.counting.session import program_of, why_not_counted
 from stackcost.experiment.read_file import read_experiment

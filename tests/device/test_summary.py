@@ -10,7 +10,7 @@ from stackcost.cli.entry import app
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import FORMAT
 from stackcost.contracts.trial import Trial
-from stackcost.device.standard import (
+from stackcost.device.feeder import (
     PATTERN_TLS,
     ceilings_over_tls,
     events_for,

@@ -34,7 +34,7 @@ from stackcost.loads.search import Steps
 from stackcost.report.answer import print_answer
 from stackcost.report.story import opening
 from stackcost.report.tables import latency_table
-from stackcost.search.steps import search_steps
+from stackcost.search.feeder import search_steps
 from stackcost.servers.program import HttpProgram
 from stackcost.session.profile_session import ProfileSession
 from stackcost.session.server_settings import server_settings

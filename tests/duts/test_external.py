@@ -12,7 +12,7 @@ import pytest
 
 from stackcost.analysis.device import lost_frames
 from stackcost.contracts.errors import StackcostError
-from stackcost.device.standard import events_for, experiment_of
+from stackcost.device.feeder import events_for, experiment_of
 from stackcost.experiment.read_file import read_experiment
 from stackcost.store import RunFolder
 from tests.hosts.lab import NICS, Lab

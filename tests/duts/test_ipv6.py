@@ -9,7 +9,7 @@ from stackcost.analysis import device
 from stackcost.contracts.addresses import ipv6_of
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
-from stackcost.device.standard import experiment_of
+from stackcost.device.feeder import experiment_of
 from stackcost.duts.base import Dut
 from stackcost.session.profile_session import ProfileSession
 from stackcost.session.server_settings import server_settings

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from stackcost.clients.http3 import Http3Client
-from stackcost.comparison.plan import plan
+from stackcost.comparison.feeder import plan
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment

@@ -8,7 +8,7 @@ import pytest
 
 from stackcost.analysis.machines import differences
 from stackcost.campaign.identity import check_resumable, experiment_hash, profile_hashes
-from stackcost.comparison.plan import plan
+from stackcost.comparison.feeder import plan
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.read_file import read_experiment
 from stackcost.store import Manifest

@@ -1,8 +1,7 @@
 from pathlib import Path
 
 from stackcost.campaign.identity import experiment_hash
-from stackcost.comparison.feeder import at_loads
-from stackcost.comparison.plan import plan
+from stackcost.comparison.feeder import at_loads, plan
 from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
 from stackcost.store import Manifest

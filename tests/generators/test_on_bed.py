@@ -13,7 +13,7 @@ import pytest
 from stackcost.analysis import generators
 from stackcost.analysis.readings import Readings
 from stackcost.bed.lock import RunLock
-from stackcost.campaign.storing import storing
+from stackcost.campaign.campaign import storing
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad, HeldFlows, SearchStep
 from stackcost.contracts.trial import CUT_SHORT, Trial

@@ -9,7 +9,7 @@ from stackcost.analysis import cpu
 from stackcost.analysis.flags import disturbances, flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
-from stackcost.campaign.repeats import Repeats
+from stackcost.campaign.campaign import Repeats
 from stackcost.campaign.turn import Purpose
 from stackcost.collect.guest import Guest
 from stackcost.contracts.counts import Schedule

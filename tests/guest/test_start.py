@@ -15,7 +15,7 @@ from stackcost import files
 from stackcost.bed.leftovers import undo_settings
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.hosts import Bed, SshHost
-from stackcost.guest import image, running, start, suite
+from stackcost.guest import image, running, start
 from stackcost.guest.machine import Machine, Nic
 from stackcost.host.waiting import wait_until
 
@@ -201,10 +201,10 @@ def test_an_emulated_guest_gets_an_engine_for_any_processor(
     qemu: Behave, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     portable, said = tmp_path / "portable", list[str]()
-    monkeypatch.setattr(suite, "PORTABLE", portable)
+    monkeypatch.setattr(start, "PORTABLE", portable)
     sent = qemu("kvm", kvm=False) / "guest/stackcost/suite/build/engine/astf-engine"
     running.stop(start.start("a", MACHINE, images, said.append))
-    assert sent.read_bytes() == suite.ENGINE.read_bytes()
+    assert sent.read_bytes() == start.ENGINE.read_bytes()
     assert any("build_engine --portable" in line for line in said)
     said.clear()
     portable.write_text("for any processor")

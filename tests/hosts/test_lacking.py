@@ -11,7 +11,7 @@ from rich.console import Console
 
 from stackcost.campaign.campaign import Campaign
 from stackcost.comparison import feeder
-from stackcost.comparison.plan import plan
+from stackcost.comparison.feeder import plan
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment import matrix
 from stackcost.experiment.matrix import variants

@@ -8,7 +8,7 @@ import pytest
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.campaign.identity import profile_hashes
-from stackcost.comparison.plan import identity, plan
+from stackcost.comparison.feeder import identity, plan
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad, OwnLoad
 from stackcost.contracts.trial import Trial

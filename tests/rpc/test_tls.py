@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.session.tls_keys import TLS_KEYS, keep_tls_keys
+from stackcost.session.profile_session import TLS_KEYS, keep_tls_keys
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
 from tests.trex.conftest import PROFILES, client_of

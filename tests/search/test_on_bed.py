@@ -29,7 +29,7 @@ from stackcost.loads.search import (
     WARM_UP_S,
     Steps,
 )
-from stackcost.search.steps import DETAIL, search_steps
+from stackcost.search.feeder import DETAIL, search_steps
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 from stackcost.session.progress import Progress
 from stackcost.systems.registry import server_class

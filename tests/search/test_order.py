@@ -9,7 +9,7 @@ from stackcost.analysis.comparison import Design, compare
 from stackcost.analysis.series import Series
 from stackcost.analysis.thresholds import RATE
 from stackcost.campaign.order import in_order
-from stackcost.comparison.plan import plan
+from stackcost.comparison.feeder import plan
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment
 from stackcost.search.feeder import CeilingPlan

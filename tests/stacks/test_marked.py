@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.campaign.storing import require_wanted_stack, storing
+from stackcost.campaign.campaign import require_wanted_stack, storing
 from stackcost.contracts.counts import Clock, StackCheck
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial

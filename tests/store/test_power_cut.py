@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from stackcost.campaign.campaign import next_number
 from stackcost.cli.entry import app
-from stackcost.comparison.plan import plan
+from stackcost.comparison.feeder import plan
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.schema import Experiment

@@ -12,8 +12,7 @@ import pytest
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.waiting import wait_until
 from stackcost.trex import generator
-from stackcost.trex.generator import Generator, engine_path, trex_home
-from stackcost.trex.listening import listens
+from stackcost.trex.generator import Generator, engine_path, listens, trex_home
 from tests.scripts import write_program
 from tests.trex.conftest import REPOSITORY, alive, wire_config
 

@@ -17,8 +17,7 @@ from stackcost.host.cores import CpuPlace
 from stackcost.host.namespace import execute
 from stackcost.host.steering import ReceiveWork, steer_receive
 from stackcost.tuning import Tuning, tier_lacks, tier_names, tier_of
-from stackcost.tuning.layout import layout
-from stackcost.tuning.tune import ALLOWED
+from stackcost.tuning.tune import ALLOWED, layout
 
 BUSY_POLL = "net.core.busy_poll"
 LEAVE_IT_SET = """

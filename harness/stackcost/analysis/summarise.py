@@ -1,12 +1,14 @@
 """From a run's trials to its summary."""
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
+from statistics import median
 
 from stackcost.analysis import checks, cpu, flows, generators, http
 from stackcost.analysis.acceptance import acceptance
 from stackcost.analysis.context import Context
-from stackcost.analysis.cores import core_shares
+from stackcost.analysis.core_time import core_seconds
 from stackcost.analysis.diagnosis import queues
 from stackcost.analysis.factors import factors, headline
 from stackcost.analysis.figures import registry
@@ -35,6 +37,46 @@ from stackcost.analysis.summary import (
 from stackcost.contracts.load import ESTABLISHED, HeldFlows
 from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
+
+KINDS = ("user", "system", "irq", "softirq", "idle")
+IDLE_POLLING = "idle polling"
+
+
+def core_shares(trials: Sequence[Readings]) -> dict[str, dict[str, float]]:
+    """Share (0 to 1) of each core's time by kind; the median over the trials.
+
+    A kind that was not read is absent, and so is a core of which nothing was.
+    """
+    shares: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for seen in trials:
+        for core in seen.by_label("cpu.exact_time", "sustain", "cpu"):
+            length = seen.phases["sustain"].length
+            for kind, spent in _seconds(seen, core).items():
+                shares[core][kind].append(spent / length)
+    return {
+        core: {kind: median(values) for kind, values in kinds.items()}
+        for core, kinds in sorted(shares.items())
+    }
+
+
+def _seconds(seen: Readings, core: str) -> dict[str, float]:
+    """Seconds of one core by kind; of an engine's, those of polling in vain stand apart.
+
+    They are taken off user time, where an engine polls, and what is more than that off system time.
+    """
+    account = core_seconds(seen, int(core), "sustain")
+    kinds = asdict(account) if account else {}
+    seconds = {kind: kinds[kind] for kind in KINDS if kinds.get(kind) is not None}
+    whole = seen.growth("engine.time", "sustain", cpu=core)
+    busy = seen.growth("engine.busy_time", "sustain", cpu=core)
+    if whole is None or busy is None:
+        return seconds
+    left = seconds[IDLE_POLLING] = whole - busy
+    for kind in ("user", "system"):
+        taken = min(left, seconds.get(kind, 0.0))
+        seconds[kind] = seconds.get(kind, 0.0) - taken
+        left -= taken
+    return seconds
 
 
 def summarise(trials: Sequence[Trial], context: Context) -> Summary:

@@ -1,22 +1,129 @@
 """Runs the turns of a feed: it numbers, makes, repeats and stores trials, and shows progress."""
 
 import re
-from collections.abc import Sequence
-from contextlib import closing
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing, contextmanager
 
+from stackcost.analysis.ceiling.stored import needs_repeat
+from stackcost.analysis.flags import disturbances
+from stackcost.analysis.guest import why_no_time
+from stackcost.analysis.readings import Readings
 from stackcost.campaign.observers import OBSERVERS, telling_of_session, telling_of_trial
-from stackcost.campaign.repeats import Repeats
-from stackcost.campaign.storing import of_another_stack, require_wanted_stack, storing
-from stackcost.campaign.turn import Feed, PlannedTrial, PlannedTrials, Result, Session, Turn
+from stackcost.campaign.turn import (
+    Feed,
+    PlannedTrial,
+    PlannedTrials,
+    Purpose,
+    Result,
+    Session,
+    Turn,
+)
 from stackcost.campaign.warnings import DisturbedInARow
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import SearchStep
-from stackcost.contracts.trial import Trial
+from stackcost.contracts.trial import CUT_SHORT, Trial
 from stackcost.host.garbage import no_garbage_collection
+from stackcost.hosts.clock import over_a_trial
 from stackcost.session.progress import Progress
 from stackcost.session.server_session import ServerSession
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import LoadsFound
+
+
+@contextmanager
+def storing(run: RunFolder, session: ServerSession, trial: Trial) -> Iterator[None]:
+    """Store a trial as soon as it ends. A trial that is cut short is marked and not used.
+
+    A trial whose connections were not seen to go through the wanted stack is also marked and not
+    used. StackcostError names the part of the session that ended, if one did.
+    """
+    trial.before = session.serving.before_trial()
+    session.check_stack("before")
+    clocks, asleep = session.serving.clocks(), _asleep_s()
+    try:
+        yield
+        session.check_parts()
+        trial.suspended_s = _asleep_s() - asleep
+        _mark_stack(session, trial)
+        trial.clocks = over_a_trial(clocks, session.serving.clocks())
+    except BaseException as error:
+        trial.set_aside = CUT_SHORT
+        if isinstance(error, Exception):
+            session.check_parts()  # if a part ended, that is the cause of the error
+        raise
+    finally:
+        if trial.samples:
+            run.add_trial(trial)
+
+
+def _asleep_s() -> float:
+    """Seconds since boot in which the machine was suspended (clock_gettime(2), CLOCK_BOOTTIME)."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
+
+
+def _mark_stack(session: ServerSession, trial: Trial) -> None:
+    """Record which stack carried the connections, or would carry them in an idle trial."""
+    session.check_stack("after")
+    trial.stack_check = session.serving.stack_check(idle=trial.traffic.idle)
+    trial.set_aside = of_another_stack(trial) or trial.set_aside
+
+
+def of_another_stack(trial: Trial) -> str:
+    """Which stack carried the connections, if it was not the wanted one; else empty."""
+    found = ""
+    for whose, stack_check in (
+        ("", trial.stack_check),
+        ("clients were ", trial.traffic.stack_check),
+    ):
+        if stack_check and stack_check.difference:
+            found = f"{whose}{stack_check.difference}"
+    return found
+
+
+def require_wanted_stack(trial: Trial) -> None:
+    """StackcostError unless the wanted stack carried the connections; ends a search or a gate."""
+    if trial.stack_check and not trial.stack_check.as_wanted:
+        raise StackcostError(f"{trial.server}: {trial.set_aside}")
+
+
+# Highest share of repeats among the trials for figures so far. If a machine disturbs all trials,
+# repeats do not help, and the run must end in its planned time.
+REPEATED_SHARE = 0.25
+
+
+class Repeats:
+    """Decides about repeats for all trials of a run, and counts them."""
+
+    def __init__(self) -> None:
+        self._trials = self._repeats = 0
+
+    def wanted(self, attempts: Sequence[Trial], purpose: Purpose, cpus: Collection[int]) -> bool:
+        """Whether to repeat a trial. `attempts`: those so far, in order; `cpus`: the server's."""
+        if len(attempts) > purpose.repeats or not (purpose.decides or self._affordable()):
+            return False
+        return _disturbed(attempts[-1], cpus)
+
+    def count(self, attempts: Sequence[Trial], purpose: Purpose) -> None:
+        """Count the repeats of a trial for a figure."""
+        if purpose.repeats and not purpose.decides:
+            self._trials += 1
+            self._repeats += len(attempts) - 1
+
+    def _affordable(self) -> bool:
+        return self._repeats <= REPEATED_SHARE * self._trials
+
+
+def _disturbed(trial: Trial, cpus: Collection[int]) -> bool:
+    """Whether the generator or the machine disturbed the trial.
+
+    One on an emulated host has no cost that a repeat could improve: counts and bytes are right.
+    """
+    if trial.load_as(SearchStep):
+        return needs_repeat(trial)
+    seen = Readings(trial)
+    return not why_no_time(seen) and bool(disturbances(seen, cpus))
+
 
 AGAIN = ", repeated because it was disturbed"
 

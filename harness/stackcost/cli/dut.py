@@ -69,7 +69,7 @@ def dut(
     wait: Wait = False,
 ) -> None:
     """Stress a device under test: costs, ceilings, a full table, a cut link. Needs root."""
-    from stackcost.device.standard import standard_set
+    from stackcost.device.feeder import standard_set
 
     console = make_console()
     if clients and not tls:

@@ -7,13 +7,17 @@ two veth interfaces, whose receive work runs on the device's own cores.
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from stackcost.collect.tracking import Tracking
 from stackcost.contracts.addresses import (
+    BACKEND_ADDRESS,
     CLIENT_ADDRESS,
+    CLIENT_NETWORK,
     CLIENT_PREFIX,
+    DUT_CLIENT_ADDRESS,
     DUT_SERVER_ADDRESS,
+    LOAD_ADDRESS,
     SERVER_PREFIX,
     IpVersion,
     ipv6_of,
@@ -30,12 +34,40 @@ from stackcost.contracts.wiring import (
     THROUGH_ROUTER,
     Wiring,
 )
-from stackcost.duts.router_sides import ROUTER_SIDES
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.link import hardware_address
 from stackcost.host.namespace import execute
 from stackcost.host.steering import poll_threads
 from stackcost.systems.registry import server_class
+
+SERVER_NETWORK = "48.0.0.0/8"
+
+
+class RouterSide(NamedTuple):
+    """One side of a router: its interface and address, its neighbour, and what is behind that."""
+
+    interface: str
+    address: str
+    neighbour: str
+    network: str
+    prefix: str
+
+    def addresses(self, version: IpVersion) -> tuple[str, str, str, int]:
+        """Own, the neighbour's, network behind it, bits of the network between them."""
+        if version == 4:
+            return self.address, self.neighbour, self.network, 24
+        return ipv6_of(self.address), ipv6_of(self.neighbour), f"{self.prefix}/96", 120
+
+
+ROUTER_SIDES = (
+    RouterSide(
+        DUT_CLIENT_INTERFACE, DUT_CLIENT_ADDRESS, LOAD_ADDRESS, CLIENT_NETWORK, CLIENT_PREFIX
+    ),
+    RouterSide(
+        DUT_SERVER_INTERFACE, DUT_SERVER_ADDRESS, BACKEND_ADDRESS, SERVER_NETWORK, SERVER_PREFIX
+    ),
+)
+
 
 BACKEND = "nginx/kernel"  # the server behind a device
 FORWARDING = {4: "net.ipv4.ip_forward", 6: "net.ipv6.conf.all.forwarding"}

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from stackcost.contracts.address_range import AddressRange
+from stackcost.contracts.addresses import AddressRange
 from stackcost.contracts.dut_settings import DutSettings
 from stackcost.contracts.http import Certificate
 from stackcost.contracts.network import Megabits, Milliseconds, NetworkSettings, Probability

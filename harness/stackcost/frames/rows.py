@@ -4,15 +4,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from stackcost.analysis.ceiling.summary import CeilingSummary
+from stackcost.analysis.checks import Check
 from stackcost.analysis.events.summary import EventSummary
 from stackcost.analysis.figures import counted
+from stackcost.analysis.figures.registry import is_judged
+from stackcost.analysis.http_costs import Cost
+from stackcost.analysis.http_versions import version_costs
 from stackcost.analysis.merged import Of, by_second, merged, recorded
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.spread import Spread
+from stackcost.analysis.spread import Spread, bounds
 from stackcost.analysis.summary import Summary
+from stackcost.analysis.tls import tls_costs
 from stackcost.analysis.why.attribution import attribution, why_none
 from stackcost.contracts.latency import percentile_us
 from stackcost.contracts.trial import Trial
+from stackcost.published.document import Document
+from stackcost.published.match import PublishedMatch
+from stackcost.report.difference import Difference
+from stackcost.report.http import series
 
 Row = dict[str, Any]
 # Fields of a trial in the summary whose columns have other names.
@@ -152,6 +161,148 @@ def latency_over_time(run: str, before: str, trials: Iterable[Trial]) -> Iterato
 
 def _times_of(run: str, before: str, of: Of) -> Row:
     return {"run": run, **of._asdict(), "system": before + of.system}
+
+
+def factors(summary: Summary) -> Iterator[Row]:
+    """Each factor in every round, with its ratio over all rounds."""
+    for found in summary.factors:
+        low, high = bounds(found.ratio) or (None, None)
+        head = {
+            "run": summary.run,
+            "factor": found.name,
+            "baseline": found.baseline,
+            "against": found.against,
+            "at": found.at,
+            "baseline_cost": found.baseline_cost.median,
+            "against_cost": found.against_cost.median,
+            "median": found.ratio.median,
+            "low": low,
+            "high": high,
+        }
+        yield from ({**head, **each} for each in rounds(found.ratio, "ratio"))
+
+
+def comparisons(found: Difference) -> Iterator[Row]:
+    """Every figure that two runs have in common."""
+    for each in found.comparisons:
+        yield {
+            "a": found.a,
+            "b": found.b,
+            "figure": each.figure,
+            "at": each.at,
+            "judged": is_judged(each.figure) and each.verdict != "not judged",
+            "a_median": each.a.median,
+            "b_median": each.b.median,
+            "unit": each.unit,
+            "ratio": each.ratio,
+            "low": each.low,
+            "high": each.high,
+            "coverage": each.coverage,
+            "effect": each.effect,
+            "p": each.p_corrected,
+            "verdict": each.verdict,
+            "different": each.differs,
+            "reason": each.reason,
+        }
+
+
+def published(documents: Sequence[Document]) -> Iterator[Row]:
+    """Every printed number of the publications' tables whose row begins with a number."""
+    for document in documents:
+        for table in document.tables:
+            for column in table.columns:
+                for x, value in table.points(column):
+                    yield {
+                        "document": document.title,
+                        "table": table.name,
+                        "title": table.title,
+                        "shape": table.shape or "",
+                        "column": column,
+                        "x_name": table.x,
+                        "x": x,
+                        "value": value,
+                        "unit": table.unit,
+                        "better": table.better or "",
+                    }
+
+
+def published_matches(document: Document, found: Sequence[PublishedMatch]) -> Iterator[Row]:
+    """Our figures for a publication's tables."""
+    for each in found:
+        known = each.value is not None
+        yield {
+            "document": document.title,
+            "table": each.table,
+            "column": each.column,
+            "x": each.x,
+            "unit": each.unit,
+            "published": each.published,
+            "what": each.what,
+            "value": each.value,
+            "low": each.low if known else None,
+            "high": each.high if known else None,
+            "ratio": each.ratio,
+            "published_gain": each.published_gain,
+            "gain": each.gain,
+            "reason": each.reason,
+        }
+
+
+def tests(summary: Summary) -> Iterator[Row]:
+    """The figures of HTTP clients in every test and round, in the form of the publications."""
+    for one in series(summary):
+        for system, points in one.points.items():
+            for count, level in sorted(points.items()):
+                head = {
+                    "run": summary.run,
+                    "system": system,
+                    "count": count,
+                    "counted": one.axis,
+                    "test": one.test,
+                    "offered_cps": one.offered,
+                    "figure": one.what,
+                    "tls": bool(level.http and level.http.tls),
+                    "version": level.http.version if level.http else "1.1",
+                    "unit": one.unit,
+                }
+                yield from ({**head, **each} for each in rounds(one.value(level)))
+
+
+def http_costs(summary: Summary) -> Iterator[Row]:
+    """What differences between tests of HTTP clients cost, by kind, in every round."""
+    parts: list[tuple[str, str, str, Cost | None]] = []
+    for version in version_costs(summary):
+        parts.append((version.system, version.version, "request", version.request))
+        parts.append((version.system, version.version, "connection", version.connection))
+    for tls in tls_costs(summary):
+        parts += [(tls.system, "1.1", name, cost) for name, cost in tls.parts.items()]
+    for system, http_version, part, cost in parts:
+        head = {"run": summary.run, "system": system, "version": http_version, "part": part}
+        for kind, spread in (cost.kinds if cost else {}).items():
+            yield from ({**head, "kind": kind, **each} for each in rounds(spread, "us"))
+
+
+def checks(summary: Summary) -> Iterator[Row]:
+    """Every check of every trial, then the criteria of RFC 9411 of every load."""
+    for trial in summary.trials:
+        head = {"run": summary.run, "trial": trial.number, "system": trial.server}
+        for check in trial.checks:
+            yield {**head, "offered_cps": trial.offered_cps, **_check(check)}
+    for server in summary.servers:
+        for level in server.levels:
+            head = {"run": summary.run, "trial": None, "system": server.name}
+            for check in level.acceptance:
+                yield {**head, "offered_cps": level.offered_cps, **_check(check)}
+
+
+def _check(check: Check) -> Row:
+    return {
+        "check": check.name,
+        "holds": "unknown" if check.holds is None else "yes" if check.holds else "no",
+        "wanted": check.wanted,
+        "seen": check.seen,
+        "reason": check.reason,
+    }
 
 
 def rounds(spread: Spread, value: str = "value") -> Iterator[Row]:

@@ -11,7 +11,7 @@ import pandas
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
-from stackcost.frames import compared_rows, export, load_rows, rows
+from stackcost.frames import export, rows
 from stackcost.frames.columns import TABLES, YES_OR_NO
 from stackcost.published.document import Document, documents
 from stackcost.published.match import matches
@@ -145,29 +145,29 @@ class Run:
     @property
     def tests(self) -> pandas.DataFrame:
         """The figures of HTTP clients in each test, over workers or cores, in each round."""
-        return _frame("tests", (row for s in self.opened.tested for row in load_rows.tests(s)))
+        return _frame("tests", (row for s in self.opened.tested for row in rows.tests(s)))
 
     @property
     def http_costs(self) -> pandas.DataFrame:
         """What a request, a connection and the parts of TLS cost, in each round."""
-        found = (row for s in self.opened.tested for row in load_rows.http_costs(s))
+        found = (row for s in self.opened.tested for row in rows.http_costs(s))
         return _frame("http_costs", found)
 
     @property
     def checks(self) -> pandas.DataFrame:
         """The checks of each trial and their results; criteria of RFC 9411."""
-        return _frame("checks", (row for s in self.opened.summaries for row in load_rows.checks(s)))
+        return _frame("checks", (row for s in self.opened.summaries for row in rows.checks(s)))
 
     @property
     def factors(self) -> pandas.DataFrame:
         """The cost factors between two systems, in each round and over all rounds."""
-        found = (row for s in self.opened.summaries for row in compared_rows.factors(s))
+        found = (row for s in self.opened.summaries for row in rows.factors(s))
         return _frame("factors", found)
 
     @property
     def comparisons(self) -> pandas.DataFrame:
         """The first run compared with each other run: every common figure."""
-        found = (row for each in self.differences for row in compared_rows.comparisons(each))
+        found = (row for each in self.differences for row in rows.comparisons(each))
         return _frame("comparisons", found)
 
     @cached_property
@@ -190,7 +190,7 @@ class Run:
     @property
     def published(self) -> pandas.DataFrame:
         """Every number of the publications' tables whose row begins with a number."""
-        return _frame("published", compared_rows.published(self.documents))
+        return _frame("published", rows.published(self.documents))
 
     @property
     def published_matches(self) -> pandas.DataFrame:
@@ -198,7 +198,7 @@ class Run:
         found = (
             row
             for document in self.documents
-            for row in compared_rows.published_matches(document, matches(document, self.opened))
+            for row in rows.published_matches(document, matches(document, self.opened))
         )
         return _frame("published_matches", found)
 

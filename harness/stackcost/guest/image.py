@@ -3,7 +3,7 @@
 Debian's own tools make it (mmdebstrap, mke2fs), from the machine's usual archive. The Python
 packages are copied from this environment, so that both ends of a line have the same versions. The
 suite itself is not in it: a guest gets it each time that it starts
-(`stackcost.guest.suite`).
+(`stackcost.guest.start`).
 """
 
 import hashlib

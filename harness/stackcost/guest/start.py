@@ -4,20 +4,28 @@ import os
 import re
 import socket
 import subprocess
-from collections.abc import Callable
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.guest.first_engine import first_engine
-from stackcost.guest.image import PROGRAM_PACKAGES, files_of, make_image
+from stackcost.contracts.wiring import Port
+from stackcost.files import ENGINE, NAMES, PACKAGE, PACKED, SUITE
+from stackcost.guest.image import PROGRAM_PACKAGES, SITE, files_of, make_image
 from stackcost.guest.machine import (
     EMULATION,
     KVM,
     MODELS,
     NAME,
+    SHARED,
     Machine,
     command_line,
+    port_name,
 )
 from stackcost.guest.running import (
     ADDRESS,
@@ -27,10 +35,96 @@ from stackcost.guest.running import (
     record,
     stop,
 )
-from stackcost.guest.suite import copy_suite, engine_warning
 from stackcost.host.debian import install_command
 from stackcost.host.namespace import find_program
 from stackcost.host.waiting import wait_until
+from stackcost.trex.generator import Generator
+from stackcost.trex.trex_config import TrexConfig
+
+COPY_LIMIT_S = 900.0
+PORTABLE = SUITE / "build/package/astf-engine"
+NOT_PORTABLE = (
+    "the engine in it may not run, because it is built for this machine's processor; before a load "
+    "or a peer runs in an emulated guest: .venv/bin/python setup.py build_engine --portable, then "
+    "start the guest again"
+)
+
+
+def engine_warning() -> str:
+    """Why the engine may not run in an emulated guest; empty if it does."""
+    return "" if PACKED.is_dir() or PORTABLE.exists() else NOT_PORTABLE
+
+
+def copy_suite(ssh: list[str]) -> None:
+    """Copy the package, the suite's files and the engine, in the places that a wheel has.
+
+    `ssh`: the command that runs another in the guest. StackcostError when it does not take it.
+    """
+    command = [*ssh, f"tar --extract --no-same-owner --directory {SITE}"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as extracting:
+        assert extracting.stdin is not None
+        try:
+            with tarfile.open(fileobj=extracting.stdin, mode="w|") as archive:
+                archive.add(PACKAGE, "stackcost", filter=_wanted)
+                if not PACKED.is_dir():
+                    for name in NAMES:
+                        archive.add(SUITE / name, f"stackcost/suite/{name}", filter=_wanted)
+                    engine = PORTABLE if PORTABLE.exists() else ENGINE
+                    archive.add(
+                        engine, f"stackcost/suite/{ENGINE.relative_to(SUITE)}", filter=_wanted
+                    )
+                for file in metadata.files("stackcost") or []:
+                    if file.parent.suffix == ".dist-info":
+                        archive.add(str(file.locate()), str(file))
+            said, _ = extracting.communicate(timeout=COPY_LIMIT_S)
+        except BrokenPipeError:
+            said = extracting.stdout.read() if extracting.stdout else b""
+        except subprocess.TimeoutExpired:
+            extracting.kill()
+            raise StackcostError(
+                f"copying the suite into the guest did not end in {COPY_LIMIT_S:g} s"
+            ) from None
+    if extracting.returncode:
+        raise StackcostError(
+            f"the suite was not copied into the guest: {said.decode(errors='replace').strip()}"
+        )
+
+
+def _wanted(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.uid = entry.gid = 0
+    return entry
+
+
+@contextmanager
+def first_engine(guest: Guest) -> Iterator[Generator | None]:
+    """An engine on all shared NICs of a guest: QEMU waits for one. None if it has no such NIC.
+
+    After it the links of these NICs are down until another engine connects.
+    """
+    ports = [
+        Port(port_name(guest.name, at, guest.log.parent))
+        for at, nic in enumerate(guest.machine.nics)
+        if nic.model == SHARED
+    ]
+    if not ports:
+        yield None
+        return
+    ports += [Port("dummy")] * (len(ports) % 2)
+    cpu = min(os.sched_getaffinity(0))
+    config = TrexConfig(f"first-of-{guest.name}", ports, [cpu], free_port(), free_port())
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Generator(config, Path(folder), _with_least_priority) as engine,
+    ):
+        yield engine
+
+
+def _with_least_priority(argv: list[str], **options: Any) -> "subprocess.Popen[Any]":
+    """It polls without pause, while QEMU needs the cores."""
+    return subprocess.Popen(["nice", "-n", "19", *argv], **options)
+
 
 DEVICE = Path("/dev/kvm")
 KVM_LIMIT_S = 60.0  # a guest on KVM answers after some seconds

@@ -1,10 +1,13 @@
 """One trial of HTTP clients: they run at once, and everything is read while they run."""
 
+import math
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from stackcost.analysis.ceiling.ramp import rising
 from stackcost.analysis.http import p99_us
 from stackcost.campaign.turn import FIGURE, PlannedTrial, PlannedTrials, Purpose
 from stackcost.clients import Clients, LoadRequest, program
@@ -16,16 +19,54 @@ from stackcost.contracts.load import HttpClients
 from stackcost.contracts.stack import KERNEL
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
-from stackcost.experiment.http_schema import HttpLoad, HttpTest, path_of
+from stackcost.experiment.http_schema import Concurrency, HttpLoad, HttpTest, path_of
 from stackcost.experiment.matrix import Variant
 from stackcost.experiment.schema import Experiment
 from stackcost.host.namespace import execute
 from stackcost.host.not_running import NotRunning
-from stackcost.loads.concurrency import find_concurrency
 from stackcost.loads.kind import LoadKind
 from stackcost.loads.reading import reading_server
 from stackcost.session.http_session import HttpSession
 from stackcost.session.server_settings import RESUMPTION_PORT, TLS_PORT
+
+
+def find_concurrency(
+    limit: Concurrency, holds: Callable[[int], PlannedTrials[bool]]
+) -> PlannedTrials[int]:
+    """The highest number of connections for which `holds` returns True; 1 if there is none.
+
+    The number is doubled from the first one while `holds` is true, or else halved until it is.
+
+    `holds`: makes a trial with this number of connections; returns whether its 99th percentile was
+    below the limit and no request failed.
+    """
+    held, failed = 0, 0
+    for count in rising(limit.first, 2, limit.most):
+        if not (yield from holds(count)):
+            failed = count
+            break
+        held = count
+    if not failed:
+        return held
+    count = failed
+    while not held:
+        count //= 2
+        if count <= 1:
+            return 1
+        if (yield from holds(count)):
+            held = count
+        else:
+            failed = count
+    for _ in range(limit.steps):
+        middle = round(math.sqrt(held * failed))
+        if middle in (held, failed):
+            break
+        if (yield from holds(middle)):
+            held = middle
+        else:
+            failed = middle
+    return held
+
 
 EXTRA_S = 0.3  # of a trial, measured on a machine with two cores; for the remaining time only
 FOR_CONCURRENCY = Purpose(set_aside="a trial of the search for the concurrency")

@@ -1,26 +1,139 @@
 """Generates the searches of a run: each ceiling of each target, in turn, in rounds."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from rich.console import Console
 
+from stackcost.analysis.ceiling.controller import OutOfTrials, SearchResult, TrialLoss, replayed
 from stackcost.analysis.ceiling.ramp import rising
 from stackcost.analysis.ceiling.settings import SearchSettings
+from stackcost.analysis.ceiling.stopped import first_without_any
 from stackcost.analysis.ceiling.stored import SearchKey, decisive, trial_loss
 from stackcost.campaign.order import draw_seed, in_order
 from stackcost.campaign.record import new_campaign
-from stackcost.campaign.turn import Feed, PlannedTrials, Purpose, Turn
+from stackcost.campaign.turn import Feed, PlannedTrial, PlannedTrials, Purpose, Turn
+from stackcost.collect.cpu_account import Detail
 from stackcost.contracts.load import CeilingKind
+from stackcost.contracts.trial import Trial
 from stackcost.experiment.matrix import Variant
 from stackcost.loads.search import Steps
-from stackcost.search.expected import seconds_left
-from stackcost.search.steps import DETAIL, search_step, search_steps
 from stackcost.session.profile_session import SETUP_S, ProfileSession, open_profile_session
 from stackcost.session.sides import lacking_there
 from stackcost.store import RunFolder
 from stackcost.systems.registry import server_class
+
+FIRST_GUESS = 10.0  # times the first load; used before any trial has lost something
+
+Seconds = Callable[[float, float], float]
+"""Load, duration: the total time of such a trial."""
+
+
+def seconds_left(
+    settings: SearchSettings, so_far: Sequence[tuple[float, TrialLoss]], seconds_of: Seconds
+) -> float:
+    """Estimated seconds of the remaining trials, from the trials so far.
+
+    `so_far`: load and loss of each trial in order.
+    """
+    ceiling = _guess(settings, so_far)
+    left = 0.0
+
+    def guessed(load: float, duration: float) -> TrialLoss:
+        nonlocal left
+        left += seconds_of(load, duration)
+        intended = max(1, round(load * duration))
+        return TrialLoss(intended, max(0, round(intended * (1 - ceiling / load))))
+
+    replayed(settings, so_far, guessed)
+    return left
+
+
+def _guess(settings: SearchSettings, so_far: Sequence[tuple[float, TrialLoss]]) -> float:
+    """A guess of the ceiling: the completed part of the lowest load with loss, or a higher load."""
+    lossy = [(load, result) for load, result in so_far if result.lost]
+    if lossy:
+        load, result = min(lossy, key=lambda trial: trial[0])
+        return load * (1 - result.loss_ratio)
+    highest = max((load for load, _ in so_far), default=settings.first_load)
+    return min(FIRST_GUESS * settings.first_load + highest, settings.most_load)
+
+
+# Measuring softirqs and interrupts, too, would lower the ceiling by another 0.5 %.
+DETAIL = Detail.TASKS
+SoFar = list[tuple[float, TrialLoss]]
+
+
+class Searched(NamedTuple):
+    """The end of a search: bounds, highest offered load, the trial that counts of each load.
+
+    `stopped`: the system passed nothing any more, so that the search ended early.
+    """
+
+    outcome: SearchResult
+    highest: float
+    tried: list[Trial]
+    stopped: bool
+
+
+def search_steps(
+    session: ProfileSession,
+    key: SearchKey,
+    settings: SearchSettings,
+    set_aside: str = "",
+) -> PlannedTrials[Searched]:
+    """Search on a session. `set_aside`: why no figure uses its trials."""
+    kind = Steps(key.of, session.experiment.memory.open_cps)
+    kind.prepare(session)
+    so_far: SoFar = []
+    tried: list[Trial] = []
+    purpose = Purpose(settings.repeats, decides=True, set_aside=set_aside)
+    with session.progress.search(seconds_left(settings, so_far, kind.trial_s)) as search:
+        while True:
+            outcome, wanted = next_trial(settings, so_far)
+            stopped = first_without_any(so_far) is not None
+            if wanted is None or stopped:
+                return Searched(outcome, max(load for load, _ in so_far), tried, stopped)
+            search.left_s = seconds_left(settings, so_far, kind.trial_s)
+            attempts = yield search_step(session, key, *wanted, purpose)
+            tried.append(decisive(attempts))
+            so_far.append((wanted[0], trial_loss(tried[-1])))
+
+
+def search_step(
+    session: ProfileSession,
+    key: SearchKey,
+    load: float,
+    duration: float,
+    purpose: Purpose,
+    reference: bool = False,
+) -> PlannedTrial:
+    """A trial of a search; `load` in the unit of the ceiling, `duration` in seconds."""
+    kind = Steps(key.of, session.experiment.memory.open_cps)
+    step = kind.step(load, duration, reference)
+    trial = Trial(key.server, 0, key.round, step, session.response_bytes)
+    return kind.planned(session, trial, step, purpose)
+
+
+def next_trial(
+    settings: SearchSettings, so_far: SoFar
+) -> tuple[SearchResult, tuple[float, float] | None]:
+    """The result after these loads and losses, and the next load and duration.
+
+    The next load is None at the end of the search.
+    """
+    wanted: list[tuple[float, float]] = []
+
+    def ask(load: float, duration: float) -> TrialLoss:
+        wanted.append((load, duration))
+        raise OutOfTrials
+
+    outcome = replayed(settings, so_far, ask)
+    return outcome, wanted[0] if wanted else None
+
 
 # Multiples of the load at which the server had losses; raised until the reference system also has
 # losses.

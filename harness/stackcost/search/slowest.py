@@ -18,8 +18,7 @@ from stackcost.campaign.turn import Feed, PlannedTrials, Purpose, Turn
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.matrix import Variant
 from stackcost.loads.search import Steps
-from stackcost.search.expected import seconds_left
-from stackcost.search.steps import DETAIL, Searched, search_step, search_steps
+from stackcost.search.feeder import DETAIL, Searched, search_step, search_steps, seconds_left
 from stackcost.session.profile_session import SETUP_S, ProfileSession, open_profile_session
 from stackcost.systems.registry import server_class
 

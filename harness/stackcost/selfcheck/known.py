@@ -1,6 +1,7 @@
 """Runs the whole self-check on this machine."""
 
 import tempfile
+from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -10,14 +11,42 @@ from rich.console import Console
 from stackcost.campaign.record import new_campaign
 from stackcost.campaign.turn import PlannedTrials, Result, Turn
 from stackcost.collect.cpu_account import Detail
+from stackcost.contracts.http import P256
+from stackcost.contracts.tls import TlsSettings
+from stackcost.loads.constant import prepare_load
 from stackcost.selfcheck.bed import KnownSockets, selfcheck_experiment
 from stackcost.selfcheck.calibration_server import CalibrationServer
-from stackcost.selfcheck.known_cost import known_cost_steps
-from stackcost.selfcheck.known_handshake import known_handshake_steps
+from stackcost.selfcheck.known_cost import UNIT, Values, burn_of, known_cost_steps, made_with
 from stackcost.selfcheck.known_memory import known_memory_steps
 from stackcost.selfcheck.live_cost import live_steps
-from stackcost.selfcheck.row import Row
+from stackcost.selfcheck.row import Row, row
 from stackcost.session.profile_session import ProfileSession, open_profile_session
+
+BURN_US, RATE = 1_000.0, 200.0  # a core has time for both sides of the handshakes
+TLS = TlsSettings(certificate=P256)
+
+
+def known_handshake_steps(
+    session: ProfileSession, server: CalibrationServer, rounds: int
+) -> PlannedTrials[list[Row]]:
+    """Rows of a burn in each handshake, from `rounds` rounds."""
+    found: dict[str, Values] = defaultdict(Values)
+    plain = session.experiment
+    less, more = (burn_of(times * BURN_US, "each TLS handshake") for times in (1, 2))
+    over_tls = plain.offering([RATE])
+    load = over_tls.load.model_copy(update={"tls": TLS})
+    session.experiment = over_tls.model_copy(update={"load": load})
+    try:
+        prepare_load(session)
+        for _ in range(rounds):
+            base = yield from made_with(session, server, less)
+            made = yield from made_with(session, server, more)
+            for answer in less.answers:
+                found[answer.name].take(answer, made, (base,))
+    finally:
+        session.experiment = plain
+        server.set_burn(0)
+    return [row(name, UNIT, each.known, each.seen, each.errors) for name, each in found.items()]
 
 
 def check_known(rounds: int = 1, quick: bool = False) -> list[Row]:

@@ -8,9 +8,12 @@ leaves in the socket buffer. The kernel reports the charge of each socket
 """
 
 import re
+import subprocess
+import sys
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 
 from stackcost.analysis.memory import HOLD, Line, fit, held_flows, lines
@@ -23,12 +26,44 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.contracts.trial import Trial
-from stackcost.host.namespace import execute
+from stackcost.host.namespace import end_group, execute, run
 from stackcost.loads.held import Holds
 from stackcost.selfcheck.calibration_server import CalibrationServer
-from stackcost.selfcheck.observer import second_observer
 from stackcost.selfcheck.row import Row, row
 from stackcost.session.profile_session import ProfileSession
+
+OBSERVE = """
+import os, sys, time
+for turn in range(1000):
+    for process in sys.argv[1:]:
+        try:
+            for name in os.listdir(f"/proc/{process}/fd"):
+                os.readlink(f"/proc/{process}/fd/{name}")
+        except FileNotFoundError:
+            pass
+    for name in range(1000):
+        os.path.exists(f"/tmp/no-such-file-{os.getpid()}-{turn}-{name}")
+    open(f"/proc/{sys.argv[1]}/net/tcp").read()
+    time.sleep(0.05)
+"""
+
+
+@contextmanager
+def second_observer(
+    namespace: str, cpus: Collection[int], processes: Sequence[int]
+) -> Iterator[None]:
+    """It observes `processes` inside, on `cpus`, some times a second."""
+    observer = run(
+        namespace,
+        [sys.executable, "-S", "-c", OBSERVE, *map(str, processes)],
+        cpus,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        yield
+    finally:
+        end_group(observer)
+
 
 HOLD_BYTES = 8192
 UNREAD_BYTES = 20_000

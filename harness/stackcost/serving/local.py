@@ -47,7 +47,7 @@ from stackcost.serving.plan import ServerPlan
 from stackcost.serving.sampling import Interface, Sampling
 from stackcost.stacks import stack_of
 from stackcost.tuning import Tuning
-from stackcost.tuning.layout import layout
+from stackcost.tuning.tune import layout
 
 SAMPLE_INTERVAL_S = 1.0
 START_LIMIT_S = 180.0  # for a server that starts several times, and a bed

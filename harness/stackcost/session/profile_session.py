@@ -1,13 +1,19 @@
 """A session for ASTF profiles: one server on a new test bed, with a generator."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from stackcost.collect.cpu_account import Detail
-from stackcost.collect.engine import SCHEDULE_METHOD, TLS_METHOD, Engine, engine_time
+from stackcost.collect.engine import (
+    SCHEDULE_METHOD,
+    TLS_KEYS_METHOD,
+    TLS_METHOD,
+    Engine,
+    engine_time,
+)
 from stackcost.collect.latency import Latency
 from stackcost.contracts.counts import Schedule
 from stackcost.contracts.load import ProfileTraffic
@@ -22,8 +28,21 @@ from stackcost.session.progress import Progress
 from stackcost.session.server_session import ServerSession
 from stackcost.session.server_settings import tunables_of
 from stackcost.session.sides import server_and_generator
-from stackcost.session.tls_keys import keep_tls_keys
 from stackcost.trex.astf_client import ONLY
+
+TLS_KEYS = "tls_keys.log"
+
+
+def keep_tls_keys(call: Callable[[str, dict[str, Any]], Any], folder: Path) -> None:
+    """Append what the generators kept and nobody has taken to TLS_KEYS in `folder`.
+
+    `call`: of the generators. The lines are as of NSS's key log (SSLKEYLOGFILE), which Wireshark
+    reads. Without any, no file is made.
+    """
+    while lines := call(TLS_KEYS_METHOD, {"profile_id": ONLY})["lines"]:
+        with (folder / TLS_KEYS).open("a") as file:
+            file.write(lines)
+
 
 POLL_S = 0.1
 SETUP_S = 6.0  # until the first trial, on a machine of two cores; for the display of the time left

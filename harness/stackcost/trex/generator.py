@@ -1,5 +1,6 @@
 """Starts and ends one ASTF server: astf-engine, or TRex itself when TREX_HOME names one."""
 
+import contextlib
 import os
 import subprocess
 from collections.abc import Iterator
@@ -12,11 +13,40 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.files import ENGINE
 from stackcost.host.liveness import check_family, descendants
 from stackcost.host.namespace import end_group
+from stackcost.host.open_files import targets, tcp_sockets
 from stackcost.host.timeouts import on_a_slow_host, scaled_timeout
 from stackcost.host.waiting import wait_until
-from stackcost.trex.listening import listens
 from stackcost.trex.process import Spawn, last_lines, spawn_here
 from stackcost.trex.trex_config import TrexConfig
+
+LISTEN = "0A"  # TCP_LISTEN of the kernel's include/net/tcp_states.h
+
+
+def listens(session: int, port: int) -> bool:
+    """Whether a process of this session listens on TCP `port`, on any address.
+
+    The kernel's table (/proc/<pid>/net/tcp) is that of the process's network namespace; comparing
+    socket inodes tells this program's port from one that something else there holds.
+    """
+    sockets = {
+        f"socket:[{columns[9]}]"
+        for columns in tcp_sockets(Path(f"/proc/{session}"))
+        if columns[3] == LISTEN and int(columns[1].rpartition(":")[2], 16) == port
+    }
+    return bool(sockets) and any(
+        not sockets.isdisjoint(targets(Path(f"/proc/{process}")))
+        for process in _processes_of(session)
+    )
+
+
+def _processes_of(session: int) -> list[int]:
+    found = []
+    for name in os.listdir("/proc"):
+        with contextlib.suppress(ProcessLookupError):
+            if name.isdigit() and os.getsid(int(name)) == session:
+                found.append(int(name))
+    return found
+
 
 START_LIMIT = 60.0  # seconds; TRex resolves gateways and waits for links before it listens
 END_TIMEOUT = 10.0  # seconds between asking it to end and making it

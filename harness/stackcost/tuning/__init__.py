@@ -3,7 +3,6 @@
 Each tier is a file in `tiers/`, with the source of every setting.
 """
 
-from stackcost.tuning.tier import tier_lacks, tier_names, tier_of
-from stackcost.tuning.tune import Tuning
+from stackcost.tuning.tune import Tuning, tier_lacks, tier_names, tier_of
 
 __all__ = ["Tuning", "tier_lacks", "tier_names", "tier_of"]

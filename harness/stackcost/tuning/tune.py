@@ -1,15 +1,95 @@
 """Sets a tier's kernel settings while a server runs, and records the result of each."""
 
+import glob
+import shutil
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import Any, Self
 
+from pydantic import ValidationError
+
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.tuning import CONGESTION_CONTROL, Change, Setting, Tier, Where
+from stackcost.contracts.tuning import CONGESTION_CONTROL, Change, Receive, Setting, Tier, Where
 from stackcost.host import host_sysctl
+from stackcost.host.cores import CpuPlace, place_of
 from stackcost.host.namespace import execute
 from stackcost.host.undo import undo
+from stackcost.host.yaml_file import read_yaml
+
+FOLDER = Path(__file__).parent / "tiers"
+SUFFIX = ".yaml"
+
+
+def tier_lacks(tier: Tier, server_cores: int) -> str:
+    """Why this machine cannot measure a tier with this number of cores; empty if it can."""
+    if tier.receive.apart and server_cores < 2:
+        return f"it needs 2 server cores, but the experiment has {server_cores}"
+    devices, calls, found = tier.needs.devices, tier.needs.calls, []
+    if devices and not glob.glob(devices):
+        found.append(f"a device {devices}, which does not exist")
+    if calls and calls not in _symbols():
+        found.append(f"an nginx that calls {calls}, which the one in PATH does not")
+    return f"it needs {' and '.join(found)}; {tier.needs.hint}" if found else ""
+
+
+def _symbols() -> str:
+    """The bytes of the installed nginx, which name the functions it links; empty without one.
+
+    `nginx -V` does not list libraries that were given by variables at its build.
+    """
+    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
+    return Path(program).read_bytes().decode("latin-1") if program else ""
+
+
+def tier_names() -> list[str]:
+    """The names of all tiers."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+@cache
+def tier_of(name: str) -> Tier:
+    """The tier of this name, or of the user's own file (`name` ends in .yaml).
+
+    StackcostError with all names if there is none.
+    """
+    path = Path(name) if name.endswith(SUFFIX) else FOLDER / f"{name}{SUFFIX}"
+    if not path.is_file():
+        raise StackcostError(
+            f"there is no tuning tier {name!r}",
+            f"choose one of {', '.join(tier_names())}, or a file",
+        )
+    try:
+        return Tier.model_validate(dict(read_yaml(path, "the tier")) | {"name": path.stem})
+    except (ValidationError, ValueError, TypeError) as error:
+        raise StackcostError(f"{path} is not a tuning tier: {error}") from error
+
+
+def layout(
+    receive: Receive, cores: Sequence[int], place: Callable[[int], CpuPlace] = place_of
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The cores that receive, and those of the server's programs; the same ones unless `apart`.
+
+    Apart as in the Solarflare white paper, table 1, configuration 1: of cores on several NUMA nodes
+    those of the first node receive, on which a NIC would be. On one node, one hardware thread of
+    each core receives, and its sibling runs programs. Cores with a single thread are halved.
+    """
+    if not receive.apart:
+        return tuple(cores), tuple(cores)
+    places = {core: place(core) for core in cores}
+    node = places[cores[0]].node
+    threads = [each.core for each in places.values()]
+    if any(each.node != node for each in places.values()):
+        first = [core for core in cores if places[core].node == node]
+    elif all(threads.count(each) > 1 for each in threads):
+        lowest = {of.core: of.thread for of in sorted(places.values(), key=lambda of: -of.thread)}
+        first = [core for core in cores if places[core].thread == lowest[places[core].core]]
+    else:
+        first = list(cores[: len(cores) // 2])
+    return tuple(first), tuple(core for core in cores if core not in first)
+
 
 ALLOWED = "net.ipv4.tcp_allowed_congestion_control"
 

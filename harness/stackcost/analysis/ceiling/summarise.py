@@ -1,12 +1,12 @@
 """From the stored trials of searches to the summary of their ceilings."""
 
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from stackcost.analysis.ceiling.bottleneck import Bottleneck, find_bottleneck
 from stackcost.analysis.ceiling.controller import Bounds, SearchResult
 from stackcost.analysis.ceiling.interval import COVERAGE
-from stackcost.analysis.ceiling.repeated import repeatability
 from stackcost.analysis.ceiling.sentences import ceiling_sentence, reference_sentence
 from stackcost.analysis.ceiling.settings import UNITS, Goal, SearchSettings
 from stackcost.analysis.ceiling.stopped import first_without_any
@@ -28,6 +28,7 @@ from stackcost.analysis.ceiling.summary import (
     Rate,
     Reference,
     ReferenceTrial,
+    RepeatedCeiling,
     Stopped,
     TraceRow,
 )
@@ -36,9 +37,58 @@ from stackcost.analysis.figures import registry
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.head import Figures, State
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.spread import Spread
+from stackcost.analysis.spread import Spread, spread
 from stackcost.contracts.load import CeilingKind
 from stackcost.contracts.trial import Trial
+
+WANTED = 0.03  # highest less lowest of several searches, as a share of their median
+Search = tuple[Ceiling, Rate]
+
+
+def repeatability(ceilings: Sequence[Ceiling]) -> list[RepeatedCeiling]:
+    """One entry for each rate of each ceiling that was found more than once."""
+    searches: dict[tuple[str, str, str], list[Search]] = {}
+    for ceiling in ceilings:
+        for rate in ceiling.rates:
+            if ceiling.complete and rate.value is not None:
+                key = (ceiling.server, ceiling.of, rate.name)
+                searches.setdefault(key, []).append((ceiling, rate))
+    return [_repeated(found) for found in searches.values() if len(found) > 1]
+
+
+def _repeated(found: Sequence[Search]) -> RepeatedCeiling:
+    ceiling, rate = found[0]
+    values = [each.value for _, each in found if each.value is not None]
+    share = (max(values) - min(values)) / median(values)
+    text = (
+        f"{rate.name} of {ceiling.server}: found {len(values)} times, median "
+        f"{median(values):,.0f} {ceiling.unit}, range {share:.1%}"
+    )
+    if share > WANTED:
+        text += f". The range is above {WANTED:.0%}: the machine is too noisy"
+        text += _noise([each for each, _ in found])
+    return RepeatedCeiling(
+        server=ceiling.server,
+        of=ceiling.of,
+        rate=rate.name,
+        values=spread(values, ceiling.unit),
+        range_share=share,
+        wanted_share=WANTED,
+        sentence=text,
+    )
+
+
+def _noise(ceilings: Sequence[Ceiling]) -> str:
+    """How many trials were disturbed, and the reasons of the most disturbed one."""
+    rows = [row for ceiling in ceilings for row in ceiling.trace]
+    disturbed = [row for row in rows if row.disturbed]
+    if not disturbed:
+        return ", but no trial shows the cause"
+    worst = max(disturbed, key=lambda row: len(row.disturbed))
+    return (
+        f" ({len(disturbed)} of {len(rows)} trials were disturbed, such as trial {worst.number}: "
+        f"{'; '.join(worst.disturbed)})"
+    )
 
 
 def summarise_ceilings(

@@ -3,11 +3,11 @@
 from collections.abc import Collection, Iterable, Iterator
 
 from stackcost.analysis import factors
+from stackcost.analysis.cpu import why_none_per_connection
 from stackcost.analysis.events.event_trial import EventTrial
 from stackcost.analysis.events.mix import MixSteps, Step
 from stackcost.analysis.figures import (
     ceilings,
-    collected,
     counted,
     cpu,
     device,
@@ -22,14 +22,52 @@ from stackcost.analysis.figures import (
     why,
 )
 from stackcost.analysis.figures.ceilings import Searches
-from stackcost.analysis.figures.figure import Declared, Figure, Of, Trials
+from stackcost.analysis.figures.figure import Declared, Figure, Of, Trials, Values
 from stackcost.analysis.figures.groups import Group, LoadTrials
+from stackcost.analysis.flows import completed_in
 from stackcost.analysis.head import Definition
 from stackcost.analysis.memory_total import HoldTrials
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.spread import Spread
 from stackcost.contracts.collector import CollectedFigure
 from stackcost.contracts.load import CeilingKind
+
+
+def figure_of(asked: CollectedFigure) -> Figure[LoadTrials]:
+    """The figure that a collector declared: its unit is that of its values times `factor`."""
+
+    def compute(loads: LoadTrials) -> dict[str, Values] | Values:
+        reason = loads.first_reason(lambda seen: seen.why_unknown(asked.metric))
+        if asked.per == "connection":
+            reason = reason or loads.first_reason(why_none_per_connection)
+        reason = reason or f"no sample of {asked.metric} was read in the sustain window"
+        found = [_collected(seen, asked) for seen in loads.trials]
+        if asked.by:
+            return loads.of_each(found, reason)
+        sums = [sum(each.values()) if each else None for each in found]
+        return Values(sums, loads.rounds, reason)
+
+    return Figure[LoadTrials](
+        name=asked.name,
+        unit=asked.unit,
+        definition=asked.definition,
+        source=asked.source,
+        of="load",
+        compute=compute,
+    )
+
+
+def _collected(seen: Readings, asked: CollectedFigure) -> dict[str, float]:
+    """By label, or of the metric as a whole under the empty name."""
+    if "sustain" not in seen.phases:
+        return {}
+    whole = {"connection": completed_in(seen), "second": seen.phases["sustain"].length, "": 1.0}
+    divisor = whole[asked.per]
+    if not divisor:
+        return {}
+    found = seen.by_label(asked.metric, "sustain", asked.by)
+    return {name: asked.factor * value / divisor for name, value in found.items()}
+
 
 OF_LOADS: tuple[Figure[LoadTrials], ...] = (
     rates.FAILED,
@@ -125,7 +163,7 @@ _IN_OTHER_TABLES = tuple(f"{each.name}." for each in OF_LOADS if each.table != "
 
 def of_load(loads: LoadTrials) -> dict[str, Spread]:
     """Every figure of one system at one load, by name; with those of the run's own collectors."""
-    own = [collected.figure(each) for each in loads.context.figures]
+    own = [figure_of(each) for each in loads.context.figures]
     every: tuple[Figure[LoadTrials], ...] = (*OF_LOADS, *OF_DEVICES, *own)
     others = {"http": not loads.test, "gate": not loads.context.of_gate}
     return _computed([each for each in every if not others.get(each.of)], loads)
@@ -184,7 +222,7 @@ def definitions(
     `of`: only figures of these; empty: all. `own`: those that the run's own collectors bring.
     """
     wanted = [each for each in ALL if not of or each.of in of]
-    return dict(_defined(wanted)) | dict(_defined(map(collected.figure, own), own=True))
+    return dict(_defined(wanted)) | dict(_defined(map(figure_of, own), own=True))
 
 
 def _defined(figures: Iterable[Declared], own: bool = False) -> Iterator[tuple[str, Definition]]:

@@ -9,6 +9,10 @@ from stackcost.report.plots.cpu import (
     cost_by_system,
     cost_over_payload,
     cost_over_workers,
+    factor_intervals,
+    memory_by_state,
+    memory_by_system,
+    waterfall,
 )
 from stackcost.report.plots.drawing import (
     OTHER_COLOUR,
@@ -29,15 +33,8 @@ from stackcost.report.plots.drawing import (
     title,
     whiskers,
 )
-from stackcost.report.plots.factors import factor_intervals
 from stackcost.report.plots.flame import Drawing, differential_flame, flame
-from stackcost.report.plots.latency import latency_over_time
-from stackcost.report.plots.load import ceilings_found
-from stackcost.report.plots.memory import (
-    memory_by_state,
-    memory_by_system,
-)
-from stackcost.report.plots.paths import waterfall
+from stackcost.report.plots.load import ceilings_found, latency_over_time
 
 __all__ = [
     "OTHER_COLOUR",

@@ -1,16 +1,22 @@
 """Figures of CPU time per connection."""
 
+import textwrap
 from collections.abc import Sequence
+from itertools import cycle
 
+import pandas
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from stackcost.analysis.spread import Spread
-from stackcost.analysis.summary import Level, ServerResult
+from stackcost.analysis.spread import Spread, bounds
+from stackcost.analysis.summary import Factor, Level, ServerResult
+from stackcost.contracts.load import ESTABLISHED
 from stackcost.report.peer_parts import whole_cost
 from stackcost.report.plots.drawing import (
     BESIDE,
     KIND_COLOURS,
+    OTHER_COLOUR,
+    SERVER_COLOURS,
     key,
     labels,
     line,
@@ -20,7 +26,120 @@ from stackcost.report.plots.drawing import (
     styles,
     whiskers,
 )
-from stackcost.report.words import INTERVAL
+from stackcost.report.words import INTERVAL, pair
+
+PER_FLOW = "bytes per open flow"
+
+
+def memory_by_system(servers: Sequence[ServerResult]) -> Figure:
+    """One bar for each system: bytes per open flow by kind of memory, and the interval."""
+    known = [(server.name, server.memory) for server in servers if server.memory]
+    figure, axes = lying(len(known))
+    kinds = list(dict.fromkeys(kind for _, memory in known for kind in memory.counted))
+    bars = {
+        kind: [
+            _median(memory.kinds("memory.per_flow")[kind]) if kind in memory.counted else 0.0
+            for _, memory in known
+        ]
+        for kind in kinds
+    }
+    stack(axes, [name for name, _ in known], bars, lying=True)
+    whiskers(axes, [memory["memory.total"] for _, memory in known], lying=True)
+    axes.set_xlabel(f"{PER_FLOW}, slope and {INTERVAL}")
+    key(figure, [axes])
+    return figure
+
+
+def memory_by_state(servers: Sequence[ServerResult]) -> Figure | None:
+    """Bytes per flow by the flows' state; None if only established flows were held."""
+    with_states = [server for server in servers if server.memories.keys() - {ESTABLISHED}]
+    if not with_states:
+        return None
+    figure, (axes,) = panels(1)
+    states = list(dict.fromkeys([ESTABLISHED, *(s for each in with_states for s in each.memories)]))
+    for server, style in zip(with_states, styles(), strict=False):
+        points = [
+            (float(place), memory["memory.total"])
+            for place, state in enumerate(states)
+            if (memory := server.memories.get(state)) and bounds(memory["memory.total"])
+        ]
+        line(axes, server.name, points, style | {"linestyle": "none"})
+    axes.set_xticks(range(len(states)), states)
+    labels(axes, "state of the flows", PER_FLOW)
+    key(figure, [axes])
+    return figure
+
+
+def waterfall(added: pandas.DataFrame, start: float, words: str, unit: str) -> Figure | None:
+    """A row for each path: from the bare server (`start`) on, what each part of it adds.
+
+    `added`: a row for each path, a column for each part, in `unit`; a part below zero is drawn to
+    the left, from where the parts above zero begin. `words`: what the axis is. None without rows.
+    """
+    if added.empty:
+        return None
+    figure, axes = lying(len(added))
+    colours = cycle((*SERVER_COLOURS, OTHER_COLOUR))
+    places = list(range(len(added)))
+    above, below = [start] * len(added), [start] * len(added)
+    for part in added:
+        values = added[part].fillna(0.0).tolist()
+        lefts = [above[at] if value >= 0 else below[at] + value for at, value in enumerate(values)]
+        axes.barh(
+            places,
+            [abs(value) for value in values],
+            left=lefts,
+            color=KIND_COLOURS.get(str(part)) or next(colours),
+            height=0.7,
+            label=str(part),
+        )
+        above = [at + max(0.0, value) for at, value in zip(above, values, strict=True)]
+        below = [at + min(0.0, value) for at, value in zip(below, values, strict=True)]
+    for place, (high, low) in enumerate(zip(above, below, strict=True)):
+        axes.annotate(
+            f"{high + low - start:,.0f}",
+            (high, place),
+            textcoords="offset points",
+            xytext=(4, 0),
+            va="center",
+            fontsize=8,
+        )
+    axes.axvline(start, color="#555555", linewidth=1, linestyle="--")
+    axes.set_yticks(places, [str(name) for name in added.index], fontsize=8)
+    axes.set_xlabel(f"{words}, {unit}; dashed: the bare server", loc="right")
+    axes.set_xlim(left=0)
+    key(figure, [axes])
+    return figure
+
+
+NAME_WIDTH = 44  # characters
+
+
+def factor_intervals(factors: Sequence[Factor]) -> Figure | None:
+    """Each factor's median with its interval, and every round's own ratio as a faint point;
+    None when no factor is known.
+    """
+    factors = [factor for factor in factors if factor.ratio.median is not None]
+    if not factors:
+        return None
+    names = [
+        "\n".join([pair(each.baseline, each.against), *textwrap.wrap(each.at, NAME_WIDTH)])
+        for each in factors
+    ]
+    figure, axes = lying(len(factors), max(1 + name.count("\n") for name in names))
+    for place, factor in enumerate(factors):
+        axes.plot(factor.ratio.values, [place] * len(factor.ratio.values), "o", color=OTHER_COLOUR,
+                  markersize=3, alpha=0.6)  # fmt: skip
+        found = bounds(factor.ratio)
+        if found and factor.ratio.median is not None:
+            axes.plot(found, [place, place], color=SERVER_COLOURS[0], linewidth=2)
+            axes.plot(factor.ratio.median, place, "D", color=SERVER_COLOURS[0], markersize=5)
+    axes.set_yticks(range(len(factors)), names, fontsize=8)
+    axes.axvline(1, color="#BBBBBB", linewidth=1)
+    axes.set_xlim(left=0)
+    axes.set_xlabel(f"times the cost, median and {INTERVAL}", loc="right")
+    return figure
+
 
 PER_CONNECTION = "us of CPU per connection"
 OFFERED = "offered connections/s"
