@@ -38,7 +38,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.latency import KINDS
 from stackcost.contracts.wiring import Port
 from stackcost.host.namespace import spawner
-from stackcost.systems.registry import server_class
+from stackcost.servers.registry import server_class
 from stackcost.trex.trex_config import TrexConfig
 
 NginxKernel = server_class("nginx/kernel")

@@ -41,7 +41,7 @@ from stackcost.contracts.program_settings import ProgramSettings
 from stackcost.contracts.wiring import Port
 from stackcost.host.kernel_client import kernel_client
 from stackcost.host.namespace import find_program, spawner
-from stackcost.systems.registry import server_class
+from stackcost.servers.registry import server_class
 from stackcost.trex.trex_config import TrexConfig
 
 NginxKernel = server_class("nginx/kernel")

@@ -24,10 +24,10 @@ from stackcost.analysis.comparison import Comparison, Design, compare
 from stackcost.analysis.summary import TrialRow
 from stackcost.analysis.system_series import SystemFigures, cost_series, figures_of
 from stackcost.analysis.thresholds import RATE
-from stackcost.comparison.feeder import run_experiment
 from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
 from stackcost.report.stored import summary_of
+from stackcost.runs.comparison import run_experiment
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SLOWDOWN = 0.05

@@ -21,7 +21,7 @@ from stackcost.contracts.http import Certificate
 from stackcost.host.waiting import wait_until
 from stackcost.servers.certificate import BOTH_FILE, CERTIFICATE_FILE, KEY_FILE, make_certificate
 from stackcost.servers.probe import ask
-from stackcost.systems.registry import server_class
+from stackcost.servers.registry import server_class
 
 VERSIONS = ("1.2", "1.3")
 SIZE = 100_000  # bytes of the page

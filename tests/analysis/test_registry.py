@@ -10,7 +10,7 @@ from stackcost.analysis.ceiling.controller import search
 from stackcost.analysis.ceiling.settings import settings_for
 from stackcost.analysis.ceiling.summarise import summarise_ceilings
 from stackcost.analysis.ceiling.summary import CeilingSummary
-from stackcost.analysis.events.summary import EventSummary, summarise_events
+from stackcost.analysis.event_summary import EventSummary, summarise_events
 from stackcost.analysis.figures import registry
 from stackcost.analysis.figures.figure import Figure, Of, Values
 from stackcost.analysis.figures.groups import LoadTrials

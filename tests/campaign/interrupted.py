@@ -18,10 +18,10 @@ from rich.console import Console
 from stackcost.bed import lock
 from stackcost.campaign import record
 from stackcost.cli import main
-from stackcost.comparison import feeder
 from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
 from stackcost.report import answer, notebook
+from stackcost.runs import comparison as feeder
 from stackcost.store import RunFolder
 from tests.campaign.made_up import EXPERIMENT, planned, quiet, turn
 

@@ -12,8 +12,8 @@ from stackcost.contracts.load import ConstantLoad, Loss, SearchStep
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
+from stackcost.servers.registry import server_class
 from stackcost.session.progress import Progress
-from stackcost.systems.registry import server_class
 from tests.analysis.trials import add_other_program, load_trial
 
 NginxKernel = server_class("nginx/kernel")

@@ -11,25 +11,24 @@ from stackcost.analysis.ceiling.ramp import rising
 from stackcost.analysis.ceiling.settings import settings_for
 from stackcost.analysis.ceiling.stored import SearchKey
 from stackcost.campaign.campaign import Campaign
-from stackcost.comparison import feeder as comparison
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import EventSettings
-from stackcost.device import feeder as device
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment
-from stackcost.search import feeder as ceilings
-from stackcost.search.feeder import Searched, SoFar, next_trial
-from stackcost.search.slowest import (
+from stackcost.runs import comparison, device
+from stackcost.runs import search as ceilings
+from stackcost.runs.search import Searched, SoFar, next_trial
+from stackcost.runs.slowest import (
     BEFORE_THE_FIRST_ROUND,
     SHORTEST,
     Held,
     lowest_ceilings,
     why_none,
 )
+from stackcost.servers.registry import server_class
 from stackcost.session.http_session import open_http_session
 from stackcost.session.progress import Progress
 from stackcost.store import Manifest, RunFolder
-from stackcost.systems.registry import server_class
 from tests.campaign.made_up import COMPARE
 from tests.search.simulated import Simulated
 

@@ -17,7 +17,7 @@ from stackcost.contracts.addresses import SERVICE_ADDRESS
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.program_settings import ProgramSettings
 from stackcost.host.namespace import execute
-from stackcost.systems.registry import server_class
+from stackcost.servers.registry import server_class
 
 NginxKernel = server_class("nginx/kernel")
 

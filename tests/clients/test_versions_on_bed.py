@@ -15,8 +15,8 @@ from stackcost.contracts.http import HttpVersion
 from stackcost.contracts.server import Server
 from stackcost.experiment.read_file import read_experiment
 from stackcost.host.namespace import execute
+from stackcost.servers.registry import SHIPPED, server_class
 from stackcost.session.server_settings import server_settings
-from stackcost.systems.registry import SHIPPED, server_class
 from tests.servers.conftest import started
 
 pytestmark = pytest.mark.bed

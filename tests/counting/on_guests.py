@@ -10,9 +10,9 @@ from rich.console import Console
 from stackcost.analysis.figures.counted import counts, system_calls, total
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
-from stackcost.comparison.feeder import run_experiment
 from stackcost.counting.server import SERVES
 from stackcost.experiment.read_file import read_experiment
+from stackcost.runs.comparison import run_experiment
 
 NGINX_KERNEL = Path(__file__).resolve().parents[2] / "experiments" / "nginx_kernel.yaml"
 

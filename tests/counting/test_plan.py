@@ -3,12 +3,12 @@
 import subprocess
 from pathlib import Path
 
-from stackcost.comparison.feeder import plan
+from stackcost.bed.tuning import tier_of
 from stackcost.counting.bed import NOT_SET, bed_script
 from stackcost.counting.session import program_of, why_not_counted
 from stackcost.experiment.read_file import read_experiment
-from stackcost.systems.registry import server_class
-from stackcost.tuning import tier_of
+from stackcost.runs.comparison import plan
+from stackcost.servers.registry import server_class
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 

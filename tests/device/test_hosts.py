@@ -9,9 +9,9 @@ import pytest
 from stackcost.analysis.ceiling.controller import Bounds, SearchResult
 from stackcost.analysis.ceiling.settings import settings_for
 from stackcost.contracts.errors import StackcostError
-from stackcost.device.feeder import events_for, experiment_of
 from stackcost.experiment.matrix import variants
-from stackcost.search.feeder import CeilingPlan, Searched, turns_of
+from stackcost.runs.device import events_for, experiment_of
+from stackcost.runs.search import CeilingPlan, Searched, turns_of
 from stackcost.session.generators import generators_of
 
 BED = {

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis.events.mix import mix_steps
-from stackcost.analysis.events.summary import EventResult, summarise_events
+from stackcost.analysis.event_summary import EventResult, summarise_events
+from stackcost.analysis.mix import mix_steps
 from stackcost.bed.network import existing_namespaces
 from stackcost.contracts.event_settings import EventSettings
 from stackcost.contracts.load import DeviceEvent, MixedLoad
 from stackcost.contracts.trial import Trial
 from stackcost.loads.event import Events
 from stackcost.loads.mix import Mix
-from stackcost.systems.registry import server_class
+from stackcost.servers.registry import server_class
 from tests.duts.bed import EXPERIMENT, session_of
 
 Forwarding = server_class("dut/forwarding")

@@ -5,20 +5,20 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from stackcost.analysis.events.summary import EventResult, summarise_events
+from stackcost.analysis.event_summary import EventResult, summarise_events
 from stackcost.cli.entry import app
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import FORMAT
 from stackcost.contracts.trial import Trial
-from stackcost.device.feeder import (
+from stackcost.report.answer import summarise_again
+from stackcost.report.device import events_of, sentences
+from stackcost.report.listing import runs_in
+from stackcost.runs.device import (
     PATTERN_TLS,
     ceilings_over_tls,
     events_for,
     experiment_of,
 )
-from stackcost.report.answer import summarise_again
-from stackcost.report.device import events_of, sentences
-from stackcost.report.listing import runs_in
 from stackcost.store import Manifest, RunFolder
 from tests.device.event_trials import PLAN, SETTINGS, event_trial, mixed
 

@@ -6,7 +6,7 @@ import pytest
 
 from stackcost.analysis import device
 from stackcost.analysis.cpu import server_total
-from stackcost.analysis.events.summary import summarise_events
+from stackcost.analysis.event_summary import summarise_events
 from stackcost.bed.network import existing_namespaces
 from stackcost.contracts.event_settings import EventSettings
 from stackcost.contracts.load import DeviceEvent
@@ -14,7 +14,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import SERVER_NAMESPACE
 from stackcost.host.namespace import processes_inside
 from stackcost.loads.event import Events
-from stackcost.systems.registry import server_class
+from stackcost.servers.registry import server_class
 from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, load_trial, session_of
 
 Nat44 = server_class("dut/nat44")

@@ -34,11 +34,11 @@ from stackcost.loads.search import Steps
 from stackcost.report.answer import print_answer
 from stackcost.report.story import opening
 from stackcost.report.tables import latency_table
-from stackcost.search.feeder import search_steps
+from stackcost.runs.search import search_steps
 from stackcost.servers.program import HttpProgram
+from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession
 from stackcost.session.server_settings import server_settings
-from stackcost.systems.registry import server_class
 from tests.campaign.on_session import follow
 from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, ceiling_trial, load_trial, session_of
 

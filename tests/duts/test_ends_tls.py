@@ -11,8 +11,8 @@ from stackcost.contracts.tls import TlsSettings
 from stackcost.duts.proxy import Proxy
 from stackcost.experiment.schema import Experiment
 from stackcost.servers import envoy_program
+from stackcost.servers.registry import server_class
 from stackcost.session.server_settings import server_settings
-from stackcost.systems.registry import server_class
 from tests.duts.bed import EXPERIMENT, load_trial, session_of
 
 RATE = 60.0

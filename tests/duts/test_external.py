@@ -12,8 +12,8 @@ import pytest
 
 from stackcost.analysis.device import lost_frames
 from stackcost.contracts.errors import StackcostError
-from stackcost.device.feeder import events_for, experiment_of
 from stackcost.experiment.read_file import read_experiment
+from stackcost.runs.device import events_for, experiment_of
 from stackcost.store import RunFolder
 from tests.hosts.lab import NICS, Lab
 from tests.hosts.test_on_bed import PLAN, STACKCOST, errors

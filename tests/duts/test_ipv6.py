@@ -9,11 +9,11 @@ from stackcost.analysis import device
 from stackcost.contracts.addresses import ipv6_of
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
-from stackcost.device.feeder import experiment_of
 from stackcost.duts.base import Dut
+from stackcost.runs.device import experiment_of
+from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession
 from stackcost.session.server_settings import server_settings
-from stackcost.systems.registry import server_class
 from tests.duts.bed import EXPERIMENT, load_trial, session_of
 
 Bridge = server_class("dut/bridge")

@@ -11,8 +11,8 @@ from stackcost.analysis.backend import backend_cost
 from stackcost.analysis.core_time import sum_of
 from stackcost.analysis.cpu import uncorrected_cost
 from stackcost.contracts.server import Server
+from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession
-from stackcost.systems.registry import server_class
 from tests.duts.bed import DEVICE_CPUS, load_trial, session_of, softirq_per_frame
 from tests.duts.test_proxies import NGINX
 from tests.duts.test_services import become

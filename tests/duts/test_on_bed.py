@@ -17,10 +17,10 @@ from stackcost.analysis.readings import Readings
 from stackcost.duts.base import Dut
 from stackcost.loads.constant import OVERHANG_S
 from stackcost.loads.search import WARM_UP_S, Steps
-from stackcost.search.feeder import search_steps
+from stackcost.runs.search import search_steps
+from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession
 from stackcost.session.server_settings import server_settings
-from stackcost.systems.registry import server_class
 from tests.campaign.on_session import follow
 from tests.duts.bed import (
     DEVICE_CPUS,

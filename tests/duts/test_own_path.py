@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from stackcost.experiment.read_file import read_experiment
-from stackcost.systems.registry import server_class
+from stackcost.servers.registry import server_class
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 

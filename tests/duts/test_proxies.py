@@ -11,6 +11,7 @@ from stackcost.analysis import device
 from stackcost.analysis.backend import KINDS, backend_cost
 from stackcost.analysis.core_time import sum_of
 from stackcost.analysis.cpu import MICROSECONDS, server_cost, uncorrected_cost
+from stackcost.bed.tuning import tier_of
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import BackendPlace, Placement
@@ -22,8 +23,7 @@ from stackcost.duts.proxy import Proxy
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import processes_inside
 from stackcost.servers import envoy_program as program
-from stackcost.systems.registry import server_class
-from stackcost.tuning import tier_of
+from stackcost.servers.registry import server_class
 from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, load_trial, session_of
 
 EnvoyHttp = server_class("dut/proxy_envoy_http")

@@ -6,7 +6,7 @@ import pytest
 
 from stackcost.analysis import device
 from stackcost.duts.base import Dut
-from stackcost.systems.registry import server_class
+from stackcost.servers.registry import server_class
 from tests.duts.bed import load_trial, session_of
 
 Bridge = server_class("dut/bridge")

@@ -10,7 +10,7 @@ from stackcost.analysis.cpu import uncorrected_total
 from stackcost.contracts.tuning import CONGESTION_CONTROL
 from stackcost.contracts.wiring import SERVER_INTERFACE, SERVER_NAMESPACE
 from stackcost.host.namespace import execute
-from stackcost.systems.registry import server_class
+from stackcost.servers.registry import server_class
 from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, load_trial, session_of
 
 DUT = EXPERIMENT.dut.model_copy(update={"server": "nginx", "server_on": "device"})

@@ -13,9 +13,9 @@ from stackcost.analysis.cpu import server_cost
 from stackcost.duts.base import Dut
 from stackcost.files import DUTS
 from stackcost.host.namespace import execute
+from stackcost.servers.registry import module_of, server_class
 from stackcost.session.profile_session import ProfileSession
 from stackcost.session.server_settings import server_settings
-from stackcost.systems.registry import module_of, server_class
 from tests.duts.bed import DEVICE_CPUS, load_trial, session_of
 from tests.duts.test_proxies import NGINX, made
 

@@ -8,8 +8,8 @@ from stackcost.analysis import device
 from stackcost.analysis.cpu import server_cost
 from stackcost.contracts.errors import StackcostError
 from stackcost.files import DUTS
+from stackcost.servers.registry import module_of, server_class
 from stackcost.session.profile_session import ProfileSession
-from stackcost.systems.registry import module_of, server_class
 from tests.duts.bed import DEVICE_CPUS, load_trial, session_of
 from tests.duts.test_proxies import NGINX
 from tests.duts.test_services import become

@@ -19,7 +19,7 @@ from stackcost.bed.local import LocalTestbed
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.placement import Placement
 from stackcost.host.kernel_stack import Kernel
-from stackcost.systems.registry import server_class
+from stackcost.servers.registry import server_class
 from stackcost.trex.client import TrexClient
 
 NginxKernel = server_class("nginx/kernel")

@@ -25,7 +25,7 @@ from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import execute
 from stackcost.host.waiting import wait_until
 from stackcost.servers.certificate import CERTIFICATE_FILE, KEY_FILE, make_certificate
-from stackcost.systems.registry import server_class
+from stackcost.servers.registry import server_class
 from stackcost.trex.client import TrexClient
 
 NginxKernel = server_class("nginx/kernel")

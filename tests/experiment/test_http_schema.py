@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from stackcost.clients.http3 import Http3Client
-from stackcost.comparison.feeder import plan
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.shares import doublings, halves, resolve_auto
 from stackcost.host.cores import CpuPlace, allowed_cores, harness_on, place_of
+from stackcost.runs.comparison import plan
+from stackcost.servers.registry import server_class
 from stackcost.session.server_settings import server_settings
-from stackcost.systems.registry import server_class
 
 Caddy = server_class("caddy/kernel")
 NginxKernel = server_class("nginx/kernel")

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from stackcost.comparison.feeder import resume_experiment, run_experiment
 from stackcost.experiment.read_file import read_experiment
 from stackcost.report.stored import summary_of
-from stackcost.search.slowest import SET_ASIDE
+from stackcost.runs.comparison import resume_experiment, run_experiment
+from stackcost.runs.slowest import SET_ASIDE
 from tests.experiment.command import short_compare
 
 SHARES = """

@@ -16,9 +16,9 @@ from stackcost.experiment.read_file import read_experiment
 from stackcost.host.signals import ending_signals_raise
 from stackcost.host.waiting import wait_until
 from stackcost.loads.constant import prepare_load
+from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 from stackcost.session.progress import Progress
-from stackcost.systems.registry import server_class
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
 # Three segments of 1,448 bytes and a small one. A window of 2 lets the third out alone, so that the

@@ -23,10 +23,10 @@ from stackcost.loads.constant import offer_load, prepare_load
 from stackcost.loads.held import Holds
 from stackcost.loads.search import Steps
 from stackcost.selfcheck.bed import selfcheck_experiment
+from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 from stackcost.session.progress import Progress
 from stackcost.store import RunFolder
-from stackcost.systems.registry import server_class
 
 NginxKernel = server_class("nginx/kernel")
 

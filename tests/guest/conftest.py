@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from stackcost.bed import guest_running as running
+from stackcost.bed import guest_start as start
 from stackcost.bed import lock
-from stackcost.guest import running, start
-from stackcost.guest.image import folder_of
+from stackcost.bed.guest_image import folder_of
 from stackcost.host import state as state_module
 from tests.scripts import write_program
 

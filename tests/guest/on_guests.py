@@ -21,13 +21,7 @@ from typer.testing import CliRunner
 from stackcost.analysis.cpu import server_total, why_no_cost
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
-from stackcost.cli.entry import app
-from stackcost.comparison.feeder import run_experiment
-from stackcost.contracts.load import ConstantLoad
-from stackcost.contracts.trial import Trial
-from stackcost.contracts.wiring import NAMESPACE_PREFIX
-from stackcost.experiment.read_file import read_experiment
-from stackcost.guest.machine import (
+from stackcost.bed.guest_machine import (
     IMAGES,
     KERNELS,
     SHARED,
@@ -37,9 +31,15 @@ from stackcost.guest.machine import (
     pci_address,
     tap_name,
 )
-from stackcost.guest.running import Guest, stop
-from stackcost.guest.start import start
+from stackcost.bed.guest_running import Guest, stop
+from stackcost.bed.guest_start import start
+from stackcost.cli.entry import app
+from stackcost.contracts.load import ConstantLoad
+from stackcost.contracts.trial import Trial
+from stackcost.contracts.wiring import NAMESPACE_PREFIX
+from stackcost.experiment.read_file import read_experiment
 from stackcost.report.stored import hosts_of
+from stackcost.runs.comparison import run_experiment
 from stackcost.store import RunFolder
 from tests.hosts.lab import NGINX_ALONE
 

@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 import stackcost.cli.guest  # noqa: F401, registers the command
+from stackcost.bed import guest_running as running
 from stackcost.cli.entry import app
 from stackcost.contracts.errors import StackcostError
-from stackcost.guest import running
 
 
 def test_a_guest_is_started_listed_and_stopped(qemu: Callable[..., Path], images: Path) -> None:

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.contracts.errors import StackcostError
-from stackcost.guest.machine import (
+from stackcost.bed.guest_machine import (
     EMULATION,
     KVM,
     SHARED,
@@ -20,6 +19,7 @@ from stackcost.guest.machine import (
     port_name,
     tap_name,
 )
+from stackcost.contracts.errors import StackcostError
 
 FILES = Files(Path("/i/vmlinuz"), Path("/i/initrd"), Path("/i/disk.img"), Path("/r/guest.log"))
 

@@ -12,11 +12,13 @@ import pytest
 import yaml
 
 from stackcost import files
+from stackcost.bed import guest_image as image
+from stackcost.bed import guest_running as running
+from stackcost.bed import guest_start as start
+from stackcost.bed.guest_machine import Machine, Nic
 from stackcost.bed.leftovers import undo_settings
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.hosts import Bed, SshHost
-from stackcost.guest import image, running, start
-from stackcost.guest.machine import Machine, Nic
 from stackcost.host.waiting import wait_until
 
 Behave = Callable[..., Path]
@@ -24,8 +26,9 @@ MACHINE = Machine(nics=(Nic("virtio", 2), Nic("e1000e")))
 STARTING = """
 import sys
 from pathlib import Path
-from stackcost.guest import running, start
-from stackcost.guest.machine import Machine
+from stackcost.bed import guest_running as running
+from stackcost.bed import guest_start as start
+from stackcost.bed.guest_machine import Machine
 from stackcost.host import state
 
 folder = Path(sys.argv[1])

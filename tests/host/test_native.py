@@ -8,7 +8,7 @@ import pytest
 from stackcost.contracts.errors import StackcostError
 from stackcost.host import native
 from stackcost.host.native import CARGO, GO, NativeProgram, Tool
-from stackcost.systems.registry import server_class
+from stackcost.servers.registry import server_class
 
 Rustls = server_class("rustls/kernel")
 

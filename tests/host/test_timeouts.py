@@ -13,11 +13,11 @@ from stackcost.host.timeouts import scaled_timeout, timeout_factor
 from stackcost.loads.held import SPARE_S, Holding
 from stackcost.selfcheck.bed import selfcheck_experiment
 from stackcost.servers import probe
+from stackcost.servers.registry import server_class
 from stackcost.session import server_session, sides
 from stackcost.session.progress import Progress
 from stackcost.session.server_session import running_server
 from stackcost.session.sides import problems_of_hosts
-from stackcost.systems.registry import server_class
 from stackcost.trex import client as client_module
 from stackcost.trex.client import TrexClient
 

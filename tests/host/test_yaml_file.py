@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from stackcost.bed.tuning import tier_of
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.read_file import read_experiment
 from stackcost.host.yaml_file import DEEPEST, read_yaml
-from stackcost.tuning import tier_of
 
 COMPARE = (Path(__file__).parents[2] / "experiments" / "compare.yaml").read_text()
 NESTED = 20_000

@@ -12,17 +12,17 @@ from pathlib import Path
 from rich.console import Console
 
 from stackcost.analysis.ceiling.settings import SearchSettings
-from stackcost.comparison.feeder import run_experiment
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import EventSettings
-from stackcost.device.feeder import run_events
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
-from stackcost.search.feeder import CeilingPlan, run_ceilings
+from stackcost.runs.comparison import run_experiment
+from stackcost.runs.device import run_events
+from stackcost.runs.search import CeilingPlan, run_ceilings
+from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import open_profile_session
 from stackcost.session.progress import Progress
-from stackcost.systems.registry import server_class
 
 SEARCH = SearchSettings(
     relative_width=0.5,

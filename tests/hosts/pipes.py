@@ -21,11 +21,11 @@ from stackcost.contracts.stack import When
 from stackcost.contracts.wiring import TO_SERVER
 from stackcost.experiment.read_file import read_experiment
 from stackcost.hosts import agent
+from stackcost.servers.registry import server_class
 from stackcost.serving.local import RunningServer
 from stackcost.serving.plan import ServerPlan
 from stackcost.serving.sampling import Interface
 from stackcost.session.server_session import server_plan
-from stackcost.systems.registry import server_class
 from tests.campaign.made_up import COMPARE
 
 NginxKernel = server_class("nginx/kernel")

@@ -32,9 +32,9 @@ from stackcost.hosts.version import suite_version
 from stackcost.remote.lines import pack, unpack
 from stackcost.remote.proxy import Call, Proxy, call_of, methods_of
 from stackcost.remote.types import decode_arguments, encode_arguments
+from stackcost.servers.registry import server_class
 from stackcost.serving.local import RunningServer
 from stackcost.serving.sampling import Interface
-from stackcost.systems.registry import server_class
 from tests.analysis.trials import load_trial
 from tests.hosts.pipes import AHEAD_S, Here, Pipes, Reads
 

@@ -8,12 +8,12 @@ import pytest
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.campaign.identity import profile_hashes
-from stackcost.comparison.feeder import identity, plan
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad, OwnLoad
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.read_file import read_experiment
 from stackcost.loads.constant import Constant
+from stackcost.runs.comparison import identity, plan
 from stackcost.store.trial_lines import decode, encode
 from tests.experiment.command import run_folder, short_compare, start
 

@@ -18,9 +18,9 @@ from stackcost.experiment.schema import Experiment
 from stackcost.loads.constant import offer_load, prepare_load
 from stackcost.loads.held import Holds
 from stackcost.selfcheck.bed import selfcheck_experiment
+from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 from stackcost.session.progress import Progress
-from stackcost.systems.registry import server_class
 
 pytestmark = pytest.mark.bed
 RATE, FLOWS = 100.0, 50

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from stackcost.bed.tuning import tier_of
 from stackcost.published.document import documents
 from stackcost.stacks.onload.profile import profile_of
-from stackcost.tuning import tier_of
 
 PRINTED: dict[str, dict[str, str]] = json.loads(
     (Path(__file__).parent / "settings.json").read_text()

@@ -43,7 +43,7 @@ for words in (
     print(words[0], done.exit_code, repr(done.exception))
 for line in sorted(told):
     print(line)
-for name in ("stackcost.systems.registry", "stackcost.trex.trex_api"):
+for name in ("stackcost.servers.registry", "stackcost.trex.trex_api"):
     if name in sys.modules:
         print("imported", name)
 """
@@ -121,8 +121,6 @@ CLOSED = (
     "stackcost.bed",
     "stackcost.clients",
     "stackcost.session",
-    "stackcost.systems",
-    "stackcost.tuning",
 )
 STARTS = {"stackcost.cli.lab": {"subprocess"}, "stackcost.report.notebook": {"nbclient"}}
 LOADERS = {

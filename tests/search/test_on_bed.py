@@ -29,10 +29,10 @@ from stackcost.loads.search import (
     WARM_UP_S,
     Steps,
 )
-from stackcost.search.feeder import DETAIL, search_steps
+from stackcost.runs.search import DETAIL, search_steps
+from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 from stackcost.session.progress import Progress
-from stackcost.systems.registry import server_class
 from tests.campaign.on_session import follow
 from tests.search.simulated import plan_of
 

@@ -9,10 +9,10 @@ from stackcost.analysis.comparison import Design, compare
 from stackcost.analysis.series import Series
 from stackcost.analysis.thresholds import RATE
 from stackcost.campaign.order import in_order
-from stackcost.comparison.feeder import plan
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment
-from stackcost.search.feeder import CeilingPlan
+from stackcost.runs.comparison import plan
+from stackcost.runs.search import CeilingPlan
 
 PLAN = Path(__file__).resolve().parents[2] / "experiments" / "difference.yaml"
 

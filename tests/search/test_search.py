@@ -16,8 +16,8 @@ from stackcost.analysis.ceiling.summarise import ceiling_of as ceiling_of_trials
 from stackcost.analysis.ceiling.summarise import summarise_ceilings
 from stackcost.analysis.ceiling.summary import Ceiling, Stopped
 from stackcost.contracts.load import CeilingKind
-from stackcost.search.feeder import seconds_left
-from stackcost.search.slowest import SHORTEST
+from stackcost.runs.search import seconds_left
+from stackcost.runs.slowest import SHORTEST
 from tests.search.simulated import Simulated, cut_after, plan_of
 
 KEY = SearchKey("nginx/kernel", "connections", 1)

@@ -8,7 +8,7 @@ from stackcost.analysis.ceiling.controller import TrialLoss, search
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment
 from stackcost.files import EXPERIMENTS
-from stackcost.search.slowest import (
+from stackcost.runs.slowest import (
     SHORTEST,
     TRIES,
     Held,

@@ -8,9 +8,9 @@ from stackcost.collect.slab import Slab
 from stackcost.host.namespace import execute
 from stackcost.loads.kernel_states import half_open, time_wait, tracked
 from stackcost.selfcheck.bed import selfcheck_experiment
+from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 from stackcost.session.progress import Progress
-from stackcost.systems.registry import server_class
 
 NginxKernel = server_class("nginx/kernel")
 

@@ -10,7 +10,7 @@ from stackcost.bed.local import LocalTestbed
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.kernel_client import kernel_client
 from stackcost.host.namespace import execute, processes_inside
-from stackcost.systems.registry import server_class
+from stackcost.servers.registry import server_class
 from tests.servers.conftest import started
 
 AstfPeer = server_class("astf-peer")

@@ -5,7 +5,7 @@ import pytest
 
 from stackcost.files import SERVERS
 from stackcost.servers.nginx_build import Build, affinity_masks
-from stackcost.systems.registry import module_of
+from stackcost.servers.registry import module_of
 
 render = module_of(SERVERS / "nginx_kernel/configuration.py").render
 

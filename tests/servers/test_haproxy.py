@@ -22,8 +22,8 @@ from stackcost.host.cores import CpuPlace
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import processes_inside
 from stackcost.servers.probe import ask
+from stackcost.servers.registry import module_of, server_class
 from stackcost.session.server_settings import server_settings
-from stackcost.systems.registry import module_of, server_class
 from tests.servers.conftest import started
 
 HAProxyFarm = server_class("haproxy/kernel")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from stackcost.bed.local import LocalTestbed
+from stackcost.bed.tuning import tier_lacks, tier_of
 from stackcost.contracts.program_settings import ProgramSettings
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment
@@ -13,9 +14,8 @@ from stackcost.files import SERVERS
 from stackcost.host import memory_group
 from stackcost.host.namespace import processes_inside
 from stackcost.servers.probe import ask
+from stackcost.servers.registry import module_of, server_class
 from stackcost.session.server_settings import server_settings
-from stackcost.systems.registry import module_of, server_class
-from stackcost.tuning import tier_lacks, tier_of
 from tests.servers.conftest import started
 
 NginxCache = server_class("nginx-cache/kernel")
@@ -67,13 +67,13 @@ def test_objects_are_filled_cold_and_counted(
 def test_hardware_queues_are_a_row_that_says_what_is_missing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("stackcost.tuning.tier.glob.glob", lambda pattern: [])
+    monkeypatch.setattr("stackcost.bed.tuning.glob.glob", lambda pattern: [])
     lacking = {each.name: each.lacking for each in variants(EXPERIMENT_READ)}
     assert lacking["nginx-cache/kernel:aio-off"] == lacking["nginx-cache/kernel:aio-threads"] == ""
     told = lacking["nginx-cache/kernel:aio-dlb"]
     assert "/dev/dlb*, which does not exist" in told and "calls dlb_open" in told
     assert "LD_LIBRARY_PATH" in told, "how to get it"
-    monkeypatch.setattr("stackcost.tuning.tier.glob.glob", lambda pattern: ["/dev/dlb0"])
+    monkeypatch.setattr("stackcost.bed.tuning.glob.glob", lambda pattern: ["/dev/dlb0"])
     (tmp_path / "nginx").write_bytes(b"\x7fELF\0libdlb.so\0dlb_open\0")
     (tmp_path / "nginx").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from stackcost.bed.local import LocalTestbed
+from stackcost.bed.tuning import tier_of
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.program_settings import ProgramSettings
 from stackcost.host.namespace import execute, processes_inside
-from stackcost.systems.registry import server_class
-from stackcost.tuning import tier_of
+from stackcost.servers.registry import server_class
 from tests.servers.conftest import started
 
 NginxKernel = server_class("nginx/kernel")

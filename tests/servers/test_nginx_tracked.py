@@ -7,7 +7,7 @@ import pytest
 
 from stackcost.bed.local import LocalTestbed
 from stackcost.host.namespace import execute
-from stackcost.systems.registry import server_class
+from stackcost.servers.registry import server_class
 from tests.servers.conftest import started
 
 pytestmark = pytest.mark.bed

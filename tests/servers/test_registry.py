@@ -12,7 +12,7 @@ from stackcost.duts.base import Dut
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment
 from stackcost.servers.probe import fit_body
-from stackcost.systems.registry import DEVICES, SHIPPED, server_class
+from stackcost.servers.registry import DEVICES, SHIPPED, server_class
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "haproxy.yaml"
 WHOLE = """

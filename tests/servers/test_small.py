@@ -13,8 +13,8 @@ from stackcost.doctor.kernel import check_io_uring
 from stackcost.experiment.read_file import read_experiment
 from stackcost.host import io_uring
 from stackcost.servers.probe import ask
+from stackcost.servers.registry import server_class
 from stackcost.session.server_settings import server_settings
-from stackcost.systems.registry import server_class
 from tests.servers.conftest import started
 
 LONG = pytest.mark.long

@@ -13,8 +13,8 @@ from stackcost.contracts.server import Server
 from stackcost.experiment.read_file import read_experiment
 from stackcost.host.kernel_client import kernel_client
 from stackcost.servers.probe import ask
+from stackcost.servers.registry import server_class
 from stackcost.session.server_settings import server_settings
-from stackcost.systems.registry import server_class
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 STACKS = read_experiment(EXPERIMENTS / "user_stacks.yaml")

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from stackcost.comparison.feeder import run_experiment
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Cores
+from stackcost.runs.comparison import run_experiment
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
 

@@ -35,13 +35,13 @@ from stackcost.host.namespace import execute, run
 from stackcost.host.signals import ending_signals_raise
 from stackcost.host.steering import poll_threads
 from stackcost.loads.http import run_http_trial
+from stackcost.servers.registry import server_class
 from stackcost.serving import local as local_server
 from stackcost.session import http_session
 from stackcost.session.http_session import HttpSession, open_http_session
 from stackcost.session.progress import Progress
 from stackcost.stacks.onload.interface import NATIVE_XDP
 from stackcost.stacks.onload.observe import CONTROL_PLANE, control_plane
-from stackcost.systems.registry import server_class
 
 NginxKernel = server_class("nginx/kernel")
 

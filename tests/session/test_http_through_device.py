@@ -18,9 +18,9 @@ from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE
 from stackcost.experiment.read_file import read_experiment
 from stackcost.host.signals import ending_signals_raise
 from stackcost.loads.http import run_http_trial
+from stackcost.servers.registry import server_class
 from stackcost.session.http_session import HttpSession, open_http_session
 from stackcost.session.progress import Progress
-from stackcost.systems.registry import server_class
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 EXPERIMENT = read_experiment(

@@ -7,9 +7,9 @@ import pytest
 from stackcost.experiment.profile_load import NO_LOAD, NO_MEMORY
 from stackcost.experiment.read_file import read_experiment
 from stackcost.files import EXPERIMENTS
+from stackcost.servers.registry import server_class
 from stackcost.session import server_settings as module
 from stackcost.session.server_settings import server_settings
-from stackcost.systems.registry import server_class
 from stackcost.trex.client import TrexClient
 
 AstfPeer = server_class("astf-peer")

@@ -11,7 +11,6 @@ from rich.console import Console
 
 from stackcost.analysis.readings import Readings
 from stackcost.bed.network import existing_namespaces
-from stackcost.comparison.feeder import run_experiment
 from stackcost.contracts.counts import NOT_SEEN
 from stackcost.contracts.load import HttpClients
 from stackcost.contracts.placement import Placement
@@ -20,6 +19,7 @@ from stackcost.files import EXPERIMENTS
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.mptcp import refused
 from stackcost.report.answer import summarise_again
+from stackcost.runs.comparison import run_experiment
 from stackcost.stacks import mptcp
 
 IPPROTO_MPTCP = 262  # include/uapi/linux/in.h; socket.IPPROTO_MPTCP where Python knows it

@@ -8,13 +8,13 @@ from typer.testing import CliRunner
 
 from stackcost.campaign.campaign import next_number
 from stackcost.cli.entry import app
-from stackcost.comparison.feeder import plan
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.schema import Experiment
 from stackcost.host import files
 from stackcost.report.answer import computed, summarise_again
 from stackcost.report.notebook import render
+from stackcost.runs.comparison import plan
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.folder import RESERVE, RESERVED_BYTES
 from tests.analysis.runs import compared

@@ -10,20 +10,19 @@ from pathlib import Path
 import pytest
 
 from stackcost.bed.local import LocalTestbed
+from stackcost.bed.tuning import ALLOWED, Tuning, layout, tier_lacks, tier_names, tier_of
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.tuning import CONGESTION_CONTROL
 from stackcost.host import host_sysctl
 from stackcost.host.cores import CpuPlace
 from stackcost.host.namespace import execute
 from stackcost.host.steering import ReceiveWork, steer_receive
-from stackcost.tuning import Tuning, tier_lacks, tier_names, tier_of
-from stackcost.tuning.tune import ALLOWED, layout
 
 BUSY_POLL = "net.core.busy_poll"
 LEAVE_IT_SET = """
 import os, signal
 from stackcost.bed.local import LocalTestbed
-from stackcost.tuning import Tuning, tier_of
+from stackcost.bed.tuning import Tuning, tier_of
 with LocalTestbed(wanted_hugepages=0) as bed, Tuning(tier_of("busy-polling"), bed.server_namespace):
     os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -6,13 +6,14 @@ from functools import partial
 
 import psutil
 
+from stackcost.bed import guest_image as image
+from stackcost.bed import guest_running as running
 from stackcost.bed import hugepages
 from stackcost.bed.agent_folder import remove_abandoned
 from stackcost.bed.interfaces import give_back
 from stackcost.bed.lock import RunLock
 from stackcost.bed.network import existing_namespaces, remove_namespace
 from stackcost.contracts.errors import StackcostError
-from stackcost.guest import image, running
 from stackcost.host import host_sysctl, large_folders, memory_group
 from stackcost.host.namespace import end_processes, processes_inside
 from stackcost.host.state import damaged_records

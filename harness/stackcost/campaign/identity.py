@@ -10,8 +10,8 @@ from stackcost.analysis.machines import differences
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
+from stackcost.servers.registry import SUFFIX
 from stackcost.store import Manifest
-from stackcost.systems.registry import SUFFIX
 
 # Figures from before and after a change of one of these cannot be compared.
 DECISIVE = (

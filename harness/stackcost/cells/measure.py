@@ -9,10 +9,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from stackcost.comparison.feeder import run_experiment
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.read_file import read_experiment
 from stackcost.report.answer import summarise_again
+from stackcost.runs.comparison import run_experiment
 
 
 def main() -> None:

@@ -50,8 +50,8 @@ def ceiling(
     wait: Wait = False,
 ) -> None:
     """Find the highest load without loss (NDR) and with 0.5 % loss (PDR). Needs root."""
-    from stackcost.search.feeder import run_ceilings
-    from stackcost.search.targets import ceiling_plan
+    from stackcost.runs.search import run_ceilings
+    from stackcost.runs.targets import ceiling_plan
 
     console = make_console()
     plan = ceiling_plan(systems, of, quick, width, most, repeat)

@@ -69,7 +69,7 @@ def dut(
     wait: Wait = False,
 ) -> None:
     """Stress a device under test: costs, ceilings, a full table, a cut link. Needs root."""
-    from stackcost.device.feeder import standard_set
+    from stackcost.runs.device import standard_set
 
     console = make_console()
     if clients and not tls:
@@ -94,7 +94,7 @@ def _report(folders: "Sequence[RunFolder]", console: Console) -> Path | None:
 
     Returns None if no page can be rendered here; the console then shows the reason.
     """
-    from stackcost.analysis.events.summary import EventSummary
+    from stackcost.analysis.event_summary import EventSummary
     from stackcost.report.answer import summarise_again
     from stackcost.report.device import print_events
     from stackcost.report.extra import can_render

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from stackcost.bed.guest_machine import IMAGES, KERNELS, MODELS
 from stackcost.cli.application import command
-from stackcost.guest.machine import IMAGES, KERNELS, MODELS
 
 Verb = StrEnum("Verb", ["start", "stop", "list"])
 
@@ -38,11 +38,11 @@ def guest(
     The first start makes an image, in about six minutes. All changes of a guest are gone when it is
     stopped.
     """
+    from stackcost.bed import guest_running as running
+    from stackcost.bed.guest_machine import Machine, parse_nic
+    from stackcost.bed.guest_start import start
     from stackcost.bed.local import check_root
     from stackcost.contracts.errors import StackcostError
-    from stackcost.guest import running
-    from stackcost.guest.machine import Machine, parse_nic
-    from stackcost.guest.start import start
 
     check_root()
     if verb == Verb.list:

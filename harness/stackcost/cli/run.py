@@ -44,8 +44,8 @@ def run(
     wait: Wait = False,
 ) -> None:
     """Run an experiment, print the result, and write the report. Needs root, but with --counted."""
-    from stackcost.comparison.feeder import resume_experiment, run_experiment
     from stackcost.experiment.read_file import experiment_file, read_experiment
+    from stackcost.runs.comparison import resume_experiment, run_experiment
     from stackcost.store import RunFolder
     from stackcost.store.manifest import PlanFile
 

@@ -34,7 +34,7 @@ class Receive(_Part):
 
     `poll_threads`: threaded NAPI. `packet_steering`: RPS. `apart`: on one half of the
     server's cores, which its programs then leave alone; it needs two cores
-    (`stackcost.tuning.tune`).
+    (`stackcost.bed.tuning`).
     """
 
     poll_threads: bool = True

@@ -38,7 +38,7 @@ from stackcost.host.kernel_stack import Kernel
 from stackcost.host.link import hardware_address
 from stackcost.host.namespace import execute
 from stackcost.host.steering import poll_threads
-from stackcost.systems.registry import server_class
+from stackcost.servers.registry import server_class
 
 SERVER_NETWORK = "48.0.0.0/8"
 

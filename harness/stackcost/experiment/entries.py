@@ -5,10 +5,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator, ValidationInfo, WithJsonSchema
 
+from stackcost.bed.tuning import tier_of
 from stackcost.contracts.errors import StackcostError
+from stackcost.servers import registry
 from stackcost.stacks import PROFILE_SUFFIX, check_stack, stack_names
-from stackcost.systems import registry
-from stackcost.tuning import tier_of
 
 
 def _absolute(name: str, suffix: str, info: ValidationInfo) -> str:

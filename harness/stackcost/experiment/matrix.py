@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from stackcost.bed.tuning import tier_lacks, tier_of
 from stackcost.clients import program
 from stackcost.contracts.server import Server
 from stackcost.contracts.stack import KERNEL
@@ -12,9 +13,8 @@ from stackcost.contracts.tls import TlsSettings, VariedTls
 from stackcost.contracts.tuning import Tier
 from stackcost.experiment.http_schema import HttpLoad
 from stackcost.experiment.schema import Experiment, Matrix
+from stackcost.servers.registry import server_class, server_name
 from stackcost.stacks import on_stack, stack_lacks, stack_of_clients
-from stackcost.systems.registry import server_class, server_name
-from stackcost.tuning import tier_lacks, tier_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from stackcost.experiment.schema import Experiment
 from stackcost.experiment.shares import SHARED
 from stackcost.files import EXPERIMENTS, PROFILES
 from stackcost.host.yaml_file import read_yaml
-from stackcost.systems.registry import SUFFIX, nearest, server_class
+from stackcost.servers.registry import SUFFIX, nearest, server_class
 
 BED = ("hosts", "bed", "generators", "cores", "timeout_factor")  # sections that a test bed is of
 RENAMED = {  # keys that an older file may have

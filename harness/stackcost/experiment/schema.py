@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
+from stackcost.bed.tuning import tier_of
 from stackcost.contracts.addresses import AddressRange
 from stackcost.contracts.dut_settings import DutSettings
 from stackcost.contracts.http import Certificate
@@ -23,9 +24,8 @@ from stackcost.experiment.http_schema import HttpLoad
 from stackcost.experiment.profile_load import NO_LOAD, NO_MEMORY, LoadSection, MemorySection
 from stackcost.experiment.section import Core, Section
 from stackcost.experiment.shares import resolve_auto
+from stackcost.servers import registry
 from stackcost.stacks import is_own_file, on_stack
-from stackcost.systems import registry
-from stackcost.tuning import tier_of
 
 Workers = Annotated[int, Field(ge=1, le=1024)]
 Rules = Annotated[int, Field(ge=0, le=100_000)]
@@ -108,13 +108,13 @@ class Cores(Section):
 class ServerSection(ProgramSettings):
     """Settings of servers on the kernel's stack, or on a stack that replaces it.
 
-    The files in harness/stackcost/tuning/tiers define the tuning tiers.
+    The files in harness/stackcost/bed/tiers define the tuning tiers.
     """
 
     stack: StackName = Field(default=KERNEL, description="network stack of the server")
     tuning: TierName = Field(
         default="stock",
-        description="name of a tier in harness/stackcost/tuning/tiers, or your own file",
+        description="name of a tier in harness/stackcost/bed/tiers, or your own file",
     )
 
 

@@ -58,6 +58,12 @@ FIGURES = {
     "source": Column("", "where its parts are read"),
 }
 
+LATENCY = {
+    **FIGURES,
+    "kind": _TIMES["kind"],
+    "group": _TIMES["group"],
+    "percentile": Column("", '"p50", "p90", "p99", "p99.9" and more of many connections, or "max"'),
+}
 WHY = {
     "run": _RUN,
     "trial": Column("1", "number of the trial"),
@@ -283,6 +289,7 @@ TABLES = {
     "why": WHY,
     "counts": COUNTS,
     "memory_points": MEMORY_POINTS,
+    "latency": LATENCY,
     "merged_latency": MERGED_LATENCY,
     "latency_over_time": LATENCY_OVER_TIME,
     "tests": TESTS,

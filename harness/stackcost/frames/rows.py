@@ -5,7 +5,7 @@ from typing import Any
 
 from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.analysis.checks import Check
-from stackcost.analysis.events.summary import EventSummary
+from stackcost.analysis.event_summary import EventSummary
 from stackcost.analysis.figures import counted
 from stackcost.analysis.figures.registry import is_judged
 from stackcost.analysis.http_costs import Cost

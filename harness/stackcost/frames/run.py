@@ -64,10 +64,7 @@ class Run:
 
     @property
     def latency(self) -> pandas.DataFrame:
-        """The kinds of the figure "latency", percentiles of the times of connections, in us.
-
-        Their columns `group`, `kind` and `percentile` are those of `merged_latency`, as text.
-        """
+        """The kinds of the figure "latency", percentiles of the times of connections, in us."""
         found = self.kinds("latency")
         parts = found["kind"].str.extract(r"^(?:(.*)\.)?([^.]+)\.(max|p[\d.]+)$").fillna("")
         return found.assign(group=parts[0], kind=parts[1], percentile=parts[2])

@@ -29,8 +29,8 @@ from stackcost.gate.trial import GateTrial, comparable, gate_trial
 from stackcost.loads.constant import OVERHANG_S, offer_load, prepare_load
 from stackcost.loads.reset import reset_server
 from stackcost.loads.search import TIME_WAIT_S
+from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import SETUP_S, ProfileSession, open_profile_session
-from stackcost.systems.registry import server_class
 
 WARM_UP_S = 1.0  # above the client's TIME_WAIT
 SUSTAIN_S = 5.0

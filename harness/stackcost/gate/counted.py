@@ -14,10 +14,10 @@ from rich.console import Console
 
 from stackcost.analysis.figures.counted import by_function, total
 from stackcost.analysis.readings import Readings
-from stackcost.comparison.feeder import run_experiment
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.matrix import Variant, variants
 from stackcost.experiment.read_file import read_experiment
+from stackcost.runs.comparison import run_experiment
 
 NAMED = 8  # functions that a failure names
 

@@ -18,7 +18,7 @@ from stackcost.gate.bench import Bench, LocalBench, open_bench
 from stackcost.gate.figure import CEILING, Figure
 from stackcost.gate.trial import GateTrial
 from stackcost.loads.search import Steps
-from stackcost.search.feeder import DETAIL, CeilingPlan, search_steps, seconds_left
+from stackcost.runs.search import DETAIL, CeilingPlan, search_steps, seconds_left
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 
 # One lost connection decides a no drop rate; on a shared machine that is chance.

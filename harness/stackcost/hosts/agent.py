@@ -32,9 +32,9 @@ from stackcost.hosts.version import suite_version
 from stackcost.remote.answering import Replies, serve
 from stackcost.remote.proxy import called
 from stackcost.remote.types import decode_arguments
+from stackcost.servers.registry import server_class
 from stackcost.serving.local import START_LIMIT_S, RunningServer, local_server
 from stackcost.serving.plan import ServerPlan
-from stackcost.systems.registry import server_class
 
 SILENCE_LIMIT_S = 30.0  # after which the controller counts as dead
 LOG_BYTES = 1 << 20  # of the end of each log

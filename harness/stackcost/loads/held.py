@@ -21,9 +21,9 @@ from stackcost.loads.kernel_states import end_time_wait, half_open, time_wait, t
 from stackcost.loads.kind import LoadKind
 from stackcost.loads.reading import reading_server
 from stackcost.loads.reset import reset_server
+from stackcost.servers.registry import server_class
 from stackcost.session.path import Frames, count_frames, frames_since
 from stackcost.session.profile_session import POLL_S, ProfileSession
-from stackcost.systems.registry import server_class
 
 READINGS = 4  # at least, inside the hold; their median counts
 OPEN_TIMEOUT_S = 10.0  # for the last flows to open, beyond what the rate needs

@@ -11,8 +11,8 @@ from stackcost.experiment.matrix import Variant
 from stackcost.experiment.schema import Experiment
 from stackcost.loads.constant import load_trial_s, over_tls, prepare_load
 from stackcost.loads.kind import LoadKind
+from stackcost.servers.registry import class_in
 from stackcost.session.profile_session import ProfileSession
-from stackcost.systems.registry import class_in
 
 
 class OwnKind(LoadKind[ProfileSession, OwnLoad]):

@@ -2,7 +2,7 @@
 
 from rich.console import Console
 
-from stackcost.analysis.events.summary import EventSummary, summarise_events
+from stackcost.analysis.event_summary import EventSummary, summarise_events
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import FORMAT
 from stackcost.report.ceiling import sentences_of

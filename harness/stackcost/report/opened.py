@@ -9,8 +9,8 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from stackcost.analysis.ceiling.summary import FORMAT as CEILINGS_FORMAT
 from stackcost.analysis.ceiling.summary import CeilingSummary
-from stackcost.analysis.events.summary import FORMAT as EVENTS_FORMAT
-from stackcost.analysis.events.summary import EventSummary
+from stackcost.analysis.event_summary import FORMAT as EVENTS_FORMAT
+from stackcost.analysis.event_summary import EventSummary
 from stackcost.analysis.summary import FORMAT as COSTS_FORMAT
 from stackcost.analysis.summary import Factor, ServerResult, Summary, TrialRow
 from stackcost.contracts.errors import StackcostError

@@ -1,4 +1,4 @@
-"""The stacks of a stored run: weighted by exact times, for flame graphs and for other programs."""
+"""The stacks of a stored run, weighted by exact times: for flame graphs and other programs."""
 
 import re
 from collections import defaultdict

@@ -22,8 +22,8 @@ from stackcost.experiment.matrix import Variant, variants
 from stackcost.experiment.read_file import experiment_file, read_experiment
 from stackcost.experiment.schema import Counted
 from stackcost.loads.counted import CountedConnections
+from stackcost.servers.registry import server_class
 from stackcost.session.progress import Progress
-from stackcost.systems.registry import server_class
 
 BYTES = 32_768
 RULES = (0, 100, 1000)

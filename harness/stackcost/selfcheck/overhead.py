@@ -44,8 +44,8 @@ from stackcost.host.namespace import spawner
 from stackcost.selfcheck.bed import selfcheck_experiment
 from stackcost.selfcheck.least_time import SEND_TO_SELF, SWITCH_TWICE, least_microseconds
 from stackcost.selfcheck.row import Row, row
+from stackcost.servers.registry import server_class
 from stackcost.session.server_settings import tunables_of
-from stackcost.systems.registry import server_class
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
 from stackcost.trex.trex_config import TrexConfig

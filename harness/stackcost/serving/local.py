@@ -10,6 +10,7 @@ import psutil
 
 from stackcost.bed.local import HalfBed, LocalTestbed
 from stackcost.bed.network import remove_namespace
+from stackcost.bed.tuning import Tuning, layout
 from stackcost.collect.core_speed import CoreSpeed
 from stackcost.collect.cpu import CpuTime
 from stackcost.collect.cpu_account import CpuAccount, Detail
@@ -46,8 +47,6 @@ from stackcost.remote.proxy import called
 from stackcost.serving.plan import ServerPlan
 from stackcost.serving.sampling import Interface, Sampling
 from stackcost.stacks import stack_of
-from stackcost.tuning import Tuning
-from stackcost.tuning.tune import layout
 
 SAMPLE_INTERVAL_S = 1.0
 START_LIMIT_S = 180.0  # for a server that starts several times, and a bed

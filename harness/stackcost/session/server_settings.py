@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from stackcost.bed.tuning import tier_of
 from stackcost.contracts.addresses import CLIENT_PREFIX, SERVER_PREFIX, IpVersion
 from stackcost.contracts.program_settings import ProgramSettings
 from stackcost.contracts.server import Server, ServerSettings
@@ -13,7 +14,6 @@ from stackcost.experiment.profile_load import NO_PROFILE, LoadSection, MemorySec
 from stackcost.experiment.schema import Experiment, Workload
 from stackcost.trex.client import TrexClient
 from stackcost.trex.request import first_request
-from stackcost.tuning import tier_of
 
 TLS_PORT, RESUMPTION_PORT = 443, 444
 

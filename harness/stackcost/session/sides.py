@@ -7,6 +7,7 @@ from pathlib import Path
 
 from stackcost.bed import hugepages
 from stackcost.bed.local import Cpus, check_cpus
+from stackcost.bed.tuning import tier_of
 from stackcost.contracts.errors import StackcostError, needing_extra
 from stackcost.contracts.server import Server
 from stackcost.experiment.hosts import SshHost
@@ -25,7 +26,6 @@ from stackcost.serving.local import RunningServer, local_server
 from stackcost.session.generators import PlannedGenerator, generators_of, with_macs
 from stackcost.session.progress import Progress
 from stackcost.session.server_session import running_server, server_plan
-from stackcost.tuning import tier_of
 
 THIS_MACHINE = "this machine"
 Opened = AbstractContextManager[RunningGenerator]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from stackcost.analysis.events.event_trial import EventTrial
+from stackcost.analysis.event_trial import EventTrial
 from stackcost.analysis.figures.figure import Figure, Values
 
 BY_GROUP = "the generator's counters by template group, read about twice a second"

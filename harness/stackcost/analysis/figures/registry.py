@@ -1,11 +1,10 @@
-"""All figures, in the order in which a summary has them."""
+"""All figures, in the order in which a summary has them, and those that own collectors bring."""
 
 from collections.abc import Collection, Iterable, Iterator
 
 from stackcost.analysis import factors
 from stackcost.analysis.cpu import why_none_per_connection
-from stackcost.analysis.events.event_trial import EventTrial
-from stackcost.analysis.events.mix import MixSteps, Step
+from stackcost.analysis.event_trial import EventTrial
 from stackcost.analysis.figures import (
     ceilings,
     counted,
@@ -27,6 +26,7 @@ from stackcost.analysis.figures.groups import Group, LoadTrials
 from stackcost.analysis.flows import completed_in
 from stackcost.analysis.head import Definition
 from stackcost.analysis.memory_total import HoldTrials
+from stackcost.analysis.mix import MixSteps, Step
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.spread import Spread
 from stackcost.contracts.collector import CollectedFigure

@@ -3,7 +3,7 @@
 Debian's own tools make it (mmdebstrap, mke2fs), from the machine's usual archive. The Python
 packages are copied from this environment, so that both ends of a line have the same versions. The
 suite itself is not in it: a guest gets it each time that it starts
-(`stackcost.guest.start`).
+(`stackcost.bed.guest_start`).
 """
 
 import hashlib
@@ -21,8 +21,8 @@ from pathlib import Path
 
 import psutil
 
+from stackcost.bed.guest_machine import KERNELS, SSH_ADDRESS, SSH_INTERFACE, Files
 from stackcost.contracts.errors import StackcostError
-from stackcost.guest.machine import KERNELS, SSH_ADDRESS, SSH_INTERFACE, Files
 from stackcost.host.debian import PACKAGES, install_command
 from stackcost.host.namespace import find_program
 from stackcost.host.state import StateFile

@@ -1,4 +1,4 @@
-"""Generates the searches of a run: each ceiling of each target, in turn, in rounds."""
+"""The searches of a run: each ceiling of each target, in turn, in rounds, step by step."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,10 +21,10 @@ from stackcost.contracts.load import CeilingKind
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.matrix import Variant
 from stackcost.loads.search import Steps
+from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import SETUP_S, ProfileSession, open_profile_session
 from stackcost.session.sides import lacking_there
 from stackcost.store import RunFolder
-from stackcost.systems.registry import server_class
 
 FIRST_GUESS = 10.0  # times the first load; used before any trial has lost something
 

@@ -1,4 +1,4 @@
-"""Generates the turns for the events of a device; each event is a trial on a new test bed."""
+"""The standard set of runs against a device: loads, ceilings, events, each on a new test bed."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -11,7 +11,6 @@ from rich.console import Console
 from stackcost.analysis.ceiling.settings import SearchSettings, settings_for
 from stackcost.campaign.record import new_campaign
 from stackcost.campaign.turn import Feed, PlannedTrials, Purpose, Turn
-from stackcost.comparison.feeder import run_experiment
 from stackcost.contracts.dut_settings import DutSettings
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import EXHAUSTING, FORMAT, QUICK, Event, EventSettings
@@ -27,10 +26,11 @@ from stackcost.experiment.section import Section
 from stackcost.files import EXPERIMENTS
 from stackcost.loads.event import Events
 from stackcost.loads.mix import Mix
-from stackcost.search.feeder import CeilingPlan, run_ceilings
+from stackcost.runs.comparison import run_experiment
+from stackcost.runs.search import CeilingPlan, run_ceilings
+from stackcost.servers.registry import DEVICES, SUFFIX, nearest, server_class, server_name
 from stackcost.session.profile_session import SETUP_S, ProfileSession, open_profile_session
 from stackcost.store import RunFolder
-from stackcost.systems.registry import DEVICES, SUFFIX, nearest, server_class, server_name
 
 PATTERN = EXPERIMENTS / "dut.yaml"
 PATTERN_TLS = EXPERIMENTS / "dut_tls.yaml"  # RFC 9411, 7.6 to 7.9

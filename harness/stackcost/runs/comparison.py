@@ -1,4 +1,4 @@
-"""Generates the turns of an experiment: every system gets the same load, in turn, in rounds."""
+"""An experiment: its plan, and its turns: every system gets the same load, in turn, in rounds."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -22,14 +22,14 @@ from stackcost.experiment.matrix import Variant, variants
 from stackcost.experiment.schema import Experiment
 from stackcost.loads.kind import LoadKind
 from stackcost.loads.registry import kinds_of
-from stackcost.search.slowest import expected_seconds, lowest_ceilings
+from stackcost.runs.slowest import expected_seconds, lowest_ceilings
+from stackcost.servers.registry import server_class
 from stackcost.session.http_session import HTTP_SETUP_S, open_http_session
 from stackcost.session.profile_session import SETUP_S, open_profile_session
 from stackcost.session.server_session import ServerSession
 from stackcost.session.sides import lacking_there
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import LoadsFound, PlanFile
-from stackcost.systems.registry import server_class
 
 
 @dataclass(frozen=True, slots=True)

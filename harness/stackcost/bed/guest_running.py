@@ -10,10 +10,9 @@ from pathlib import Path
 
 import psutil
 
-from stackcost.contracts.errors import StackcostError
-from stackcost.guest.image import PREFIX as ENVIRONMENT
-from stackcost.guest.image import key_of, known_hosts_of
-from stackcost.guest.machine import (
+from stackcost.bed.guest_image import PREFIX as ENVIRONMENT
+from stackcost.bed.guest_image import key_of, known_hosts_of
+from stackcost.bed.guest_machine import (
     PREFIX,
     SHARED,
     Machine,
@@ -24,6 +23,7 @@ from stackcost.guest.machine import (
     socket_path,
     tap_name,
 )
+from stackcost.contracts.errors import StackcostError
 from stackcost.host.namespace import end_processes
 from stackcost.host.state import StateFile, state_folder
 from stackcost.host.undo import UndoStep, undo

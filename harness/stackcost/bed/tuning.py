@@ -1,4 +1,7 @@
-"""Sets a tier's kernel settings while a server runs, and records the result of each."""
+"""Tuning tiers: settings of the kernel for a turn, each written down and undone.
+
+Each tier is a file in `tiers/`, with the source of every setting.
+"""
 
 import glob
 import shutil

@@ -18,9 +18,9 @@ from stackcost.campaign.turn import Feed, PlannedTrials, Purpose, Turn
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.matrix import Variant
 from stackcost.loads.search import Steps
-from stackcost.search.feeder import DETAIL, Searched, search_step, search_steps, seconds_left
+from stackcost.runs.search import DETAIL, Searched, search_step, search_steps, seconds_left
+from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import SETUP_S, ProfileSession, open_profile_session
-from stackcost.systems.registry import server_class
 
 BEFORE_THE_FIRST_ROUND = 0
 SET_ASIDE = "a trial of the search for the loads"

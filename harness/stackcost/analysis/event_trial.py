@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from stackcost.analysis.events.timeline import (
+from stackcost.analysis.timeline import (
     Series,
     completion_ms,
     core_share,

@@ -11,8 +11,8 @@ from stackcost.duts.base import Dut
 from stackcost.experiment.matrix import Variant, variants
 from stackcost.experiment.read_file import experiment_file, experiment_names, read_experiment
 from stackcost.files import EXPERIMENTS
-from stackcost.search.feeder import CeilingPlan
-from stackcost.systems.registry import SHIPPED, SUFFIX, nearest, server_class
+from stackcost.runs.search import CeilingPlan
+from stackcost.servers.registry import SHIPPED, SUFFIX, nearest, server_class
 
 
 def ceiling_plan(

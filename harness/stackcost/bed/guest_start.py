@@ -13,11 +13,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.wiring import Port
-from stackcost.files import ENGINE, NAMES, PACKAGE, PACKED, SUITE
-from stackcost.guest.image import PROGRAM_PACKAGES, SITE, files_of, make_image
-from stackcost.guest.machine import (
+from stackcost.bed.guest_image import PROGRAM_PACKAGES, SITE, files_of, make_image
+from stackcost.bed.guest_machine import (
     EMULATION,
     KVM,
     MODELS,
@@ -27,7 +24,7 @@ from stackcost.guest.machine import (
     command_line,
     port_name,
 )
-from stackcost.guest.running import (
+from stackcost.bed.guest_running import (
     ADDRESS,
     GUESTS,
     Guest,
@@ -35,6 +32,9 @@ from stackcost.guest.running import (
     record,
     stop,
 )
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.wiring import Port
+from stackcost.files import ENGINE, NAMES, PACKAGE, PACKED, SUITE
 from stackcost.host.debian import install_command
 from stackcost.host.namespace import find_program
 from stackcost.host.waiting import wait_until

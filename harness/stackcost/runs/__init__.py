@@ -1,0 +1,1 @@
+"""The kinds of runs: the turns of each, and how it is started."""

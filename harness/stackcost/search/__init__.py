@@ -1,1 +1,0 @@
-"""Searches for ceilings: the highest load without loss (NDR) and with little loss (PDR)."""

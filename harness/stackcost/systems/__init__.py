@@ -1,1 +1,0 @@
-"""Finds systems under test by name or by the path of a file."""
