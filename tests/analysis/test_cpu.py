@@ -39,7 +39,7 @@ def test_time_is_divided_as_in_the_warm_up_where_that_was_read() -> None:
     assert core_time.user_mode_share(seen, [1], ["8"]) is None
     cost = cpu.server_cost(seen, cpus=[1])
     assert (cost["user"], cost["system"]) == (pytest.approx(37.5), pytest.approx(12.5))
-    core = core_time.core_seconds(seen, 1, "sustain")
+    core = core_time.core_seconds(seen, 1)
     assert core is not None and core.user == pytest.approx(0.5 * 0.25)
 
 
@@ -242,7 +242,7 @@ def test_what_the_idle_task_does_stands_beside_the_cost_and_is_idle_as_before() 
     before, seen = Readings(load_trial()), Readings(told(load_trial(), 0.01, 0.04))
     assert cpu.idle_task_cost(seen, [1]) == pytest.approx({"idle entry": 1, "idle exit": 4})
     assert cpu.server_cost(seen, [1]) == pytest.approx(cpu.server_cost(before, [1]))
-    cores = [core_seconds(each, 1, "sustain") for each in (before, seen)]
+    cores = [core_seconds(each, 1) for each in (before, seen)]
     assert cores[0] and cores[1] and cores[1].idle == pytest.approx(cores[0].idle)
     assert cores[1].residue == pytest.approx(0, abs=1e-9)
 

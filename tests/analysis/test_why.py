@@ -140,7 +140,7 @@ def test_the_windows_samples_divide_user_from_system_and_a_few_do_not() -> None:
         seen = Readings(sampled(trial, stacks))
         cost = server_cost(seen, [1])
         assert cost["user"] == pytest.approx(50 * share), "of 50 us of the process"
-        core = core_seconds(seen, 1, "sustain")
+        core = core_seconds(seen, 1)
         if each >= SHARE_SAMPLES:
             assert core and core.user == pytest.approx(share * (core.user + (core.system or 0)))
 

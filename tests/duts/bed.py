@@ -65,13 +65,12 @@ def softirq_per_frame(seen: Readings) -> float:
     received = [
         seen.growth(
             "interface.packets",
-            "sustain",
             namespace=DUT_NAMESPACE,
             interface=interface,
             direction="receive",
         )
         for interface in (DUT_CLIENT_INTERFACE, DUT_SERVER_INTERFACE)
     ]
-    spent = core_time.kernel_seconds(seen, DEVICE_CPUS, "sustain")["softirq"]
+    spent = core_time.kernel_seconds(seen, DEVICE_CPUS)["softirq"]
     assert spent is not None and None not in received
     return spent / sum(count or 0.0 for count in received) * cpu.MICROSECONDS

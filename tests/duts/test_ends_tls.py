@@ -50,7 +50,7 @@ def test_to_end_tls_costs_a_proxy_both_handshakes(tmp_path: Path) -> None:
     against 100 for passing it on.
     """
     ended, passed = (
-        offered(kind, over_tls(), tmp_path / kind).by_label("task.time", "sustain", "command")
+        offered(kind, over_tls(), tmp_path / kind).by_label("task.time", "command")
         for kind in ("dut/tls_nginx", "dut/proxy_nginx")
     )
     assert ended["nginx"] > 2 * passed["nginx"] > 0, (ended, passed)

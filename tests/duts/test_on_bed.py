@@ -93,7 +93,7 @@ def test_a_table_of_10_000_connections_is_found_to_hold_as_many(
         trial = ceiling_trial(session, "flows", 12_000)
     finally:
         become(Nftables, tracked_limit=262_144)
-    assert Readings(trial).level("conntrack.limit", "hold") == 10_000
+    assert Readings(trial).at("hold").level("conntrack.limit") == 10_000
     assert trial.traffic.held_flows == pytest.approx(10_000, rel=0.01)
     found = find_bottleneck(Readings(trial), DEVICE_CPUS)
     assert found.cause == "connection tracking", found.sentence

@@ -72,7 +72,7 @@ def test_every_connection_passes_and_each_part_has_its_own_cost(
     # is the larger, programs or softirqs, is no law; that the programs' part has what the proxy's
     # own processes were booked with on these cores is one.
     programs = sum_of([own["user"], own["system"]]) or 0
-    booked = seen.by_label("task.time", "sustain", "process")
+    booked = seen.by_label("task.time", "process")
     proxys = (
         sum(booked.get(str(pid), 0.0) for pid in proxy) / trial.traffic.completed * MICROSECONDS
     )

@@ -87,7 +87,7 @@ def test_the_sum_of_both_is_exact_to_the_connection(session: ProfileSession) -> 
     assert generators.opened_share(trial, "generator-1") == pytest.approx(0.75, abs=0.01)
     assert set(generators.busy_shares(seen)) == {"generator-1", "generator-2"}
     started = {"engine": "generator", "side": "client", "counter": "tcps_connects"}
-    assert seen.rate("trex.counter", "sustain", **started) == pytest.approx(RATE, rel=0.25)
+    assert seen.rate("trex.counter", **started) == pytest.approx(RATE, rel=0.25)
 
 
 def test_open_flows_are_divided_and_all_of_them_are_held(session: ProfileSession) -> None:

@@ -89,6 +89,6 @@ def test_a_run_offers_it_and_judges_it_by_its_own_rules(bursts: Path, tmp_path: 
         assert load.kind == "own" and load.failed == load.cut_flows == 0
         assert load.completed == load.counter("tcps_connattempt") > 400
         opened = {"engine": "generator", "side": "client", "counter": "tcps_connattempt"}
-        assert seen.rate("trex.counter", "sustain", **opened) == pytest.approx(400, rel=0.25)
+        assert seen.rate("trex.counter", **opened) == pytest.approx(400, rel=0.25)
         told = " ".join(flags_of(seen, (1,)))
         assert "varied" not in told and "connections/s" not in told, "it is not to be steady"

@@ -64,7 +64,6 @@ def test_a_handshake_passes_the_device_and_its_cost_is_told_from_the_servers(
             server = backend_cost(seen, EXPERIMENT.cores.load)
             entered = seen.growth(
                 "interface.packets",
-                "sustain",
                 namespace=DUT_NAMESPACE,
                 interface=DUT_CLIENT_INTERFACE,
                 direction="receive",

@@ -37,20 +37,20 @@ class AccountedTime:
         return abs(self.share - 1) <= TOLERANCE
 
 
-def accounted_time(seen: Readings, phase: str) -> AccountedTime | None:
+def accounted_time(seen: Readings) -> AccountedTime | None:
     """The account of all cores in a phase; None when a core's was not read."""
-    window = seen.phases.get(phase)
+    window = seen.window
     cores = {sample.labels.get("cpu") for sample in seen.samples("cpu.exact_time")} - {None}
     if window is None or not cores:
         return None
     residues = []
     for core in cores:
-        account = core_seconds(seen, int(core or 0), phase)
+        account = core_seconds(seen, int(core or 0))
         if account is None or account.residue is None:
             return None
         residues.append(account.residue)
     wall = window.length * len(cores)
-    kinds = seen.by_label("cpu.time", phase, "kind")
+    kinds = seen.by_label("cpu.time", "kind")
     return AccountedTime(
         wall=wall,
         exact=wall - sum(residues),

@@ -16,7 +16,7 @@ from stackcost.contracts.roles import POLL_ROLE
 KINDS = ("user", "system", "receive polls")
 
 
-def backend_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
+def backend_cost(seen: Readings, cpus: Collection[int]) -> Cost:
     """Microseconds of the server behind a device per completed connection, by kind.
 
     `cpus`: the cores on which it runs. "user" and "system" are its processes',
@@ -28,14 +28,14 @@ def backend_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") 
     threads = {process for process, role in roles.items() if role.startswith(POLL_ROLE)}
     spent: dict[str, float] = defaultdict(float)
     for cpu in cpus:
-        for process, seconds in seen.by_label("task.time", phase, "process", cpu=str(cpu)).items():
+        for process, seconds in seen.by_label("task.time", "process", cpu=str(cpu)).items():
             spent[process] += seconds
     own = sum(seconds for process, seconds in spent.items() if process in roles.keys() - threads)
-    share = user_mode_share(seen, cpus, roles.keys() - threads, phase)
+    share = user_mode_share(seen, cpus, roles.keys() - threads)
     if share is None:
         user, system = (
             sum(
-                seen.growth("backend.cpu_time", phase, process=process, kind=kind) or 0.0
+                seen.growth("backend.cpu_time", process=process, kind=kind) or 0.0
                 for process in roles.keys() - threads
             )
             for kind in ("user", "system")
@@ -45,4 +45,4 @@ def backend_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") 
         return dict.fromkeys(KINDS)
     polls = sum(spent[process] for process in threads) if threads else None
     parts = {"user": own * share, "system": own * (1 - share), "receive polls": polls}
-    return per_connection(seen, parts, phase)
+    return per_connection(seen, parts)

@@ -20,17 +20,17 @@ IN_NO_TOTAL = ", in no total"
 HARDWARE = ("cycles", "instructions")
 
 
-def softirq_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
+def softirq_cost(seen: Readings, cpus: Collection[int]) -> Cost:
     """Microseconds of the server's cores per connection by softirq vector, such as NET_RX."""
     found: dict[str, float] = defaultdict(float)
     for cpu in cpus:
-        for vector, spent in seen.by_label("softirq.time", phase, "vector", cpu=str(cpu)).items():
+        for vector, spent in seen.by_label("softirq.time", "vector", cpu=str(cpu)).items():
             found[vector] += spent
-    costs = per_connection(seen, {vector: s for vector, s in found.items() if s > 0}, phase)
-    return at_full_speed(seen, cpus, phase, costs, "softirq")
+    costs = per_connection(seen, {vector: s for vector, s in found.items() if s > 0})
+    return at_full_speed(seen, cpus, costs, "softirq")
 
 
-def thread_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
+def thread_cost(seen: Readings, cpus: Collection[int]) -> Cost:
     """Microseconds of the server's cores per connection by the name of the thread that took them.
 
     The server's workers, the kernel's threads that work for it (ksoftirqd, napi/...), and every
@@ -38,37 +38,35 @@ def thread_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -
     not in it. A peer's own threads are left out: most of their time is polls that found nothing.
     """
     found: dict[str, float] = defaultdict(float)
-    own, kernel = own_processes(seen), kernel_threads(seen, phase)
+    own, kernel = own_processes(seen), kernel_threads(seen)
     for cpu in cpus:
         names = {
             command
             for process in own
-            for command in seen.by_label(
-                "task.time", phase, "command", cpu=str(cpu), process=process
-            )
+            for command in seen.by_label("task.time", "command", cpu=str(cpu), process=process)
         }
-        for command, spent in seen.by_label("task.time", phase, "command", cpu=str(cpu)).items():
+        for command, spent in seen.by_label("task.time", "command", cpu=str(cpu)).items():
             if command in names and has_peer(seen):
                 continue
             counts = not own or command in names or command.startswith(kernel)
             found[_family(command) + ("" if counts else IN_NO_TOTAL)] += spent
-    costs = at_full_speed(seen, cpus, phase, per_connection(seen, found, phase), "task")
+    costs = at_full_speed(seen, cpus, per_connection(seen, found), "task")
     small = [name for name, cost in costs.items() if cost is not None and cost < SHOWN_US]
     others = sum(costs.pop(name) or 0.0 for name in small)
     ordered = dict(sorted(costs.items(), key=lambda item: item[1] or 0.0, reverse=True))
     return ordered | ({"others": others} if small else {})
 
 
-def hardware_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
+def hardware_cost(seen: Readings, cpus: Collection[int]) -> Cost:
     """Cycles and instructions of the server's cores per connection, in user and in kernel mode.
 
     Counts, not microseconds; a polling peer's hold those of polling in vain. None when not read.
     """
-    connections = completed_in(seen, phase) or 0.0
+    connections = completed_in(seen) or 0.0
     costs: Cost = {}
     for event in HARDWARE:
         for mode in ("user", "kernel"):
-            counts = [seen.growth(f"cpu.{event}", phase, cpu=str(cpu), mode=mode) for cpu in cpus]
+            counts = [seen.growth(f"cpu.{event}", cpu=str(cpu), mode=mode) for cpu in cpus]
             known = [count for count in counts if count is not None]
             whole = (
                 sum(known) / connections if connections >= 1 and len(known) == len(counts) else None

@@ -146,7 +146,7 @@ def _receive_work_is_the_servers(seen: Readings, server_cpus: Collection[int]) -
 def time_is_accounted(seen: Readings) -> Check:
     """Whether every moment of the main phase was booked to some kind of time."""
     name = "user + system + irq + softirq + idle (stolen time included) = wall time x cores"
-    found = accounted_time(seen, seen.trial.traffic.main_phase)
+    found = accounted_time(seen.at(seen.trial.traffic.main_phase))
     if found is None:
         reason = seen.why_unknown("cpu.exact_time") or "exact CPU time was not read"
         wanted = f"within {TOLERANCE:.0%}"

@@ -27,7 +27,7 @@ IDLE_TASK = ("idle entry", "idle exit")
 Cost = dict[str, float | None]
 
 
-def kernel_seconds(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
+def kernel_seconds(seen: Readings, cpus: Collection[int]) -> Cost:
     """CPU seconds of a server on the kernel's stack, by kind; None for an unknown kind.
 
     The time of other programs is not included, see `foreign_share`. On cores that clients share,
@@ -35,22 +35,22 @@ def kernel_seconds(seen: Readings, cpus: Collection[int], phase: str = "sustain"
     processes only, and both kinds of interrupts are unknown.
     """
     shared = seen.trial.traffic.cores_shared
-    cores = [core_seconds(seen, cpu, phase) for cpu in cpus]
-    task = _process_seconds(seen, cpus, phase)
-    share = _user_share(seen, cpus, phase)
+    cores = [core_seconds(seen, cpu) for cpu in cpus]
+    task = _process_seconds(seen, cpus)
+    share = _user_share(seen, cpus)
     return {
         "user": None if task is None or share is None else task * share,
         "system": None
         if task is None or share is None
-        else task * (1 - share) + (0.0 if shared else kernel_thread_seconds(seen, cpus, phase)),
+        else task * (1 - share) + (0.0 if shared else kernel_thread_seconds(seen, cpus)),
         "irq": None if shared else sum_of([core.irq if core else None for core in cores]),
         "softirq": None if shared else sum_of([core.softirq if core else None for core in cores]),
     }
 
 
-def idle_task_seconds(seen: Readings, cpus: Collection[int], phase: str) -> Cost:
+def idle_task_seconds(seen: Readings, cpus: Collection[int]) -> Cost:
     """CPU seconds in which the idle task entered idle states and left them; None if unknown."""
-    cores = [core_seconds(seen, cpu, phase) for cpu in cpus]
+    cores = [core_seconds(seen, cpu) for cpu in cpus]
     if seen.trial.traffic.cores_shared:
         cores = [None]
     entries = [core.idle_entry if core else None for core in cores]
@@ -58,7 +58,7 @@ def idle_task_seconds(seen: Readings, cpus: Collection[int], phase: str) -> Cost
     return dict(zip(IDLE_TASK, map(sum_of, (entries, exits)), strict=True))
 
 
-def _user_share(seen: Readings, cpus: Collection[int], phase: str) -> float | None:
+def _user_share(seen: Readings, cpus: Collection[int]) -> float | None:
     """Share of user mode in the time of the server's processes.
 
     Where tasks were split at system calls for the whole trial, by that; else `user_mode_share`, or
@@ -66,23 +66,23 @@ def _user_share(seen: Readings, cpus: Collection[int], phase: str) -> float | No
     """
     if _process_samples(seen) and not own_processes(seen):
         return 0.0
-    user, system = (_process_seconds(seen, cpus, phase, kind=kind) for kind in ("user", "system"))
+    user, system = (_process_seconds(seen, cpus, kind=kind) for kind in ("user", "system"))
     if user is None and system is None:
-        share = user_mode_share(seen, cpus, own_processes(seen), phase)
+        share = user_mode_share(seen, cpus, own_processes(seen))
         if share is not None:
             return share
-        user, system = (_ticks(seen, cpus, phase, kind) for kind in ("user", "system"))
+        user, system = (_ticks(seen, cpus, kind) for kind in ("user", "system"))
     if user is None or system is None:
         return None
     return user / (user + system) if user + system else 0.0
 
 
-def _ticks(seen: Readings, cpus: Collection[int], phase: str, kind: str) -> float | None:
+def _ticks(seen: Readings, cpus: Collection[int], kind: str) -> float | None:
     """Seconds of the server's processes that ran on some cores, by the kernel's account."""
-    by_process = [seen.by_label("task.time", phase, "process", cpu=str(cpu)) for cpu in cpus]
+    by_process = [seen.by_label("task.time", "process", cpu=str(cpu)) for cpu in cpus]
     ran = own_processes(seen) & {process for each in by_process for process in each}
     grown = [
-        seen.growth(metric, phase, kind=kind, process=process)
+        seen.growth(metric, kind=kind, process=process)
         for process in ran
         for metric in PROCESS_TIMES
     ]
@@ -96,12 +96,12 @@ def is_divided_by_account(seen: Readings) -> bool:
 
 
 def user_mode_share(
-    seen: Readings, cpus: Collection[int], processes: Collection[str], phase: str = "sustain"
+    seen: Readings, cpus: Collection[int], processes: Collection[str]
 ) -> float | None:
     """Share of user mode in these processes' time: by the phase's own samples of some cores, else
     as in the traced warm-up, which is too high; None where neither is known.
     """
-    sampled = sampled_user_share(seen, cpus, phase, processes)
+    sampled = sampled_user_share(seen, cpus, processes)
     if sampled is not None:
         return sampled
     seconds = {"user": 0.0, "system": 0.0}
@@ -112,15 +112,15 @@ def user_mode_share(
     return seconds["user"] / whole if whole else None
 
 
-def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
+def foreign_share(seen: Readings, cpus: Collection[int]) -> float | None:
     """Share (0 to 1) of the server's cores that other programs used.
 
     Not of others are the kernel's threads (`kernel_threads`) and, on shared cores, clients, what
     stands behind the server, and the harness.
     """
-    if _process_seconds(seen, cpus, phase) is None:
+    if _process_seconds(seen, cpus) is None:
         return None
-    window = seen.phases[phase]
+    window = seen.phases[seen.phase]
     known = {sample.labels["process"] for sample in _process_samples(seen)}
     known |= set(map(str, seen.trial.traffic.others))
     foreign = sum(
@@ -129,7 +129,7 @@ def foreign_share(seen: Readings, cpus: Collection[int], phase: str = "sustain")
         for (process, command), spent in seconds_by_process(
             _of_cpu(seen, "task.time", cpu), window, cpu
         ).items()
-        if str(process) not in known and not command.startswith(kernel_threads(seen, phase))
+        if str(process) not in known and not command.startswith(kernel_threads(seen))
     )
     # Growth is scaled from readings to the whole window, so it may be a little more than all of it.
     return min(1.0, foreign / (window.length * len(cpus)))
@@ -167,17 +167,13 @@ def own_series(seen: Readings, cpus: Collection[int]) -> dict[str, list[list[Sam
     return {kind: series for kind, series in found.items() if series}
 
 
-def _process_seconds(
-    seen: Readings, cpus: Collection[int], phase: str, **wanted: str
-) -> float | None:
+def _process_seconds(seen: Readings, cpus: Collection[int], **wanted: str) -> float | None:
     """Time of the server's processes themselves, without softirqs and interrupts.
 
     A device that has no program, but threads of the kernel that poll its links, takes none.
     """
     own = own_processes(seen)
-    by_process = [
-        seen.by_label("task.time", phase, "process", cpu=str(cpu), **wanted) for cpu in cpus
-    ]
+    by_process = [seen.by_label("task.time", "process", cpu=str(cpu), **wanted) for cpu in cpus]
     if not _process_samples(seen) or not any(by_process):
         return None
     return sum(spent for each in by_process for name, spent in each.items() if name in own)
@@ -197,54 +193,53 @@ def own_processes(seen: Readings) -> set[str]:
     }
 
 
-def kernel_threads(seen: Readings, phase: str = "sustain") -> tuple[str, ...]:
+def kernel_threads(seen: Readings) -> tuple[str, ...]:
     """Starts of the names of kernel threads whose time is the server's side's on its cores.
 
     Workers only where connections were tracked.
     """
-    tracked = seen.level("conntrack.entries", phase)
+    tracked = seen.level("conntrack.entries")
     return (POLL_THREAD, SOFTIRQ_THREAD, *((WORKER_THREAD,) if tracked else ()))
 
 
-def kernel_thread_seconds(seen: Readings, cpus: Collection[int], phase: str) -> float:
+def kernel_thread_seconds(seen: Readings, cpus: Collection[int]) -> float:
     """Time of these threads on some cores, without softirqs and interrupts."""
-    return _seconds_of(seen, cpus, phase, kernel_threads(seen, phase))
+    return _seconds_of(seen, cpus, kernel_threads(seen))
 
 
-def poll_seconds(seen: Readings, cpus: Collection[int], phase: str) -> float:
+def poll_seconds(seen: Readings, cpus: Collection[int]) -> float:
     """Time of the kernel threads that do receive work on some cores (threaded NAPI)."""
-    return _seconds_of(seen, cpus, phase, (POLL_THREAD,))
+    return _seconds_of(seen, cpus, (POLL_THREAD,))
 
 
-def _seconds_of(seen: Readings, cpus: Collection[int], phase: str, names: tuple[str, ...]) -> float:
-    by_command = [seen.by_label("task.time", phase, "command", cpu=str(cpu)) for cpu in cpus]
+def _seconds_of(seen: Readings, cpus: Collection[int], names: tuple[str, ...]) -> float:
+    by_command = [seen.by_label("task.time", "command", cpu=str(cpu)) for cpu in cpus]
     return sum(
         spent for each in by_command for name, spent in each.items() if name.startswith(names)
     )
 
 
-def core_seconds(seen: Readings, cpu: int, phase: str) -> CpuSeconds | None:
+def core_seconds(seen: Readings, cpu: int) -> CpuSeconds | None:
     """Seconds of one core in a phase by kind; None when the trial did not reach the phase."""
-    window = seen.phases.get(phase)
-    if window is None:
+    if seen.window is None:
         return None
     metrics = ("cpu.exact_time", "cpu.traced_time", "cpu.time")
     samples = [sample for metric in metrics for sample in _of_cpu(seen, metric, cpu)]
-    return cpu_seconds(samples, window, cpu, sampled_user_share(seen, [cpu], phase))
+    return cpu_seconds(samples, seen.window, cpu, sampled_user_share(seen, [cpu]))
 
 
 def _of_cpu(seen: Readings, metric: str, cpu: int) -> list[Sample]:
     return [sample for series in seen.series(metric, cpu=str(cpu)) for sample in series]
 
 
-def receive_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
+def receive_share(seen: Readings, cpus: Collection[int]) -> float | None:
     """Share (0 to 1) of the machine's receive work that ran on some cores.
 
     Receive work: NET_RX softirq anywhere, and the threads that poll an interface on these cores,
     where threaded NAPI without packet steering does all of it.
     """
-    by_cpu = seen.by_label("softirq.time", phase, "cpu", vector="NET_RX")
-    polls = poll_seconds(seen, cpus, phase)
+    by_cpu = seen.by_label("softirq.time", "cpu", vector="NET_RX")
+    polls = poll_seconds(seen, cpus)
     everywhere = sum(by_cpu.values()) + polls
     if not by_cpu or not everywhere:
         return None
@@ -257,22 +252,22 @@ def has_peer(seen: Readings) -> bool:
     return any(seen.series(metric, engine="peer") for metric in told)
 
 
-def engine_busy_seconds(seen: Readings, engine: str, phase: str = "sustain") -> float | None:
+def engine_busy_seconds(seen: Readings, engine: str) -> float | None:
     """Seconds in which a polling engine ("generator" or "peer") did work, over all its cores."""
-    return seen.growth("engine.busy_time", phase, engine=engine)
+    return seen.growth("engine.busy_time", engine=engine)
 
 
-def engine_busy_share(seen: Readings, engine: str, phase: str = "sustain") -> float | None:
+def engine_busy_share(seen: Readings, engine: str) -> float | None:
     """The same as a share (0 to 1) of all its time."""
-    busy = engine_busy_seconds(seen, engine, phase)
-    whole = seen.growth("engine.time", phase, engine=engine)
+    busy = engine_busy_seconds(seen, engine)
+    whole = seen.growth("engine.time", engine=engine)
     return busy / whole if busy is not None and whole else None
 
 
-def steal_shares(seen: Readings, phase: str = "sustain") -> dict[str, float]:
+def steal_shares(seen: Readings) -> dict[str, float]:
     """Of each core the share (0 to 1) of its time that the hypervisor gave to others."""
-    whole = seen.by_label("cpu.time", phase, "cpu")
-    stolen = seen.by_label("cpu.time", phase, "cpu", kind="steal")
+    whole = seen.by_label("cpu.time", "cpu")
+    stolen = seen.by_label("cpu.time", "cpu", kind="steal")
     return {cpu: stolen.get(cpu, 0.0) / time for cpu, time in whole.items() if time}
 
 

@@ -26,57 +26,53 @@ from stackcost.analysis.undisturbed import undisturbed
 MICROSECONDS = 1e6
 
 
-def server_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
+def server_cost(seen: Readings, cpus: Collection[int]) -> Cost:
     """Busy microseconds of the server's side per completed connection, by kind.
 
     `cpus`: the server's cores. None for a kind that was not read.
     """
     return seen.once(
-        ("server cost", phase, *cpus),
-        lambda: at_full_speed(seen, cpus, phase, uncorrected_cost(seen, cpus, phase)),
+        ("server cost", *cpus),
+        lambda: at_full_speed(seen, cpus, uncorrected_cost(seen, cpus)),
     )
 
 
-def uncorrected_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
+def uncorrected_cost(seen: Readings, cpus: Collection[int]) -> Cost:
     """The same for the whole window, without correction for slowed cores."""
-    return seen.once(("whole cost", phase, *cpus), lambda: _cost_of_window(seen, cpus, phase))
+    return seen.once(("whole cost", *cpus), lambda: _cost_of_window(seen, cpus))
 
 
-def _cost_of_window(seen: Readings, cpus: Collection[int], phase: str) -> Cost:
+def _cost_of_window(seen: Readings, cpus: Collection[int]) -> Cost:
     if has_peer(seen):
-        busy = engine_busy_seconds(seen, "peer", phase)
-        told = {
-            part: seen.growth(f"engine.{part}_time", phase, engine="peer") for part in BUSY_PARTS
-        }
+        busy = engine_busy_seconds(seen, "peer")
+        told = {part: seen.growth(f"engine.{part}_time", engine="peer") for part in BUSY_PARTS}
         known = {part: spent for part, spent in told.items() if spent is not None}
         parts: Cost = {"busy": busy}
         if busy is not None and "sending" in known:  # runs before there was "copying" lack that
             parts = {"stack": busy - sum(known.values()), **known}
     else:
-        parts = kernel_seconds(seen, cpus, phase)
-    return per_connection(seen, parts, phase)
+        parts = kernel_seconds(seen, cpus)
+    return per_connection(seen, parts)
 
 
-def uncorrected_total(
-    seen: Readings, cpus: Collection[int], phase: str = "sustain"
-) -> float | None:
+def uncorrected_total(seen: Readings, cpus: Collection[int]) -> float | None:
     """The sum of `uncorrected_cost` over its kinds."""
-    return sum_of(uncorrected_cost(seen, cpus, phase).values())
+    return sum_of(uncorrected_cost(seen, cpus).values())
 
 
-def server_total(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
+def server_total(seen: Readings, cpus: Collection[int]) -> float | None:
     """Sum of `server_cost` over its kinds; None if one of them is unknown."""
-    return sum_of(server_cost(seen, cpus, phase).values())
+    return sum_of(server_cost(seen, cpus).values())
 
 
-def why_no_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> str:
+def why_no_cost(seen: Readings, cpus: Collection[int]) -> str:
     """Why the server's cost is unknown; empty if it is known.
 
     A cost with a missing part is unknown, because the missing part may be the largest.
     """
-    if none := why_none_per_connection(seen, phase):
+    if none := why_none_per_connection(seen):
         return none
-    lacking = [kind for kind, spent in server_cost(seen, cpus, phase).items() if spent is None]
+    lacking = [kind for kind, spent in server_cost(seen, cpus).items() if spent is None]
     if not lacking:
         return ""
     metrics = ("engine.busy_time",) if has_peer(seen) else ("cpu.exact_time", "task.time")
@@ -84,9 +80,7 @@ def why_no_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -
     return told or f"{' and '.join(lacking)} time was not read"
 
 
-def kernel_cost_on_polling_cores(
-    seen: Readings, cpus: Collection[int], phase: str = "sustain"
-) -> Cost:
+def kernel_cost_on_polling_cores(seen: Readings, cpus: Collection[int]) -> Cost:
     """Kernel time per completed connection on the cores of a polling peer; empty for others.
 
     It is the cost of the link: a veth copies frames in the kernel, a NIC uses DMA. An unknown part
@@ -94,12 +88,12 @@ def kernel_cost_on_polling_cores(
     """
     if not has_peer(seen):
         return {}
-    softirq = kernel_seconds(seen, cpus, phase)["softirq"]
-    wire = {"softirq": softirq, "receive polls": kernel_thread_seconds(seen, cpus, phase)}
-    return per_connection(seen, wire, phase)
+    softirq = kernel_seconds(seen, cpus)["softirq"]
+    wire = {"softirq": softirq, "receive polls": kernel_thread_seconds(seen, cpus)}
+    return per_connection(seen, wire)
 
 
-def idle_task_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
+def idle_task_cost(seen: Readings, cpus: Collection[int]) -> Cost:
     """Microseconds of the idle task outside of idle states, on cores of a server on the kernel.
 
     Empty for a polling peer: its cores are never idle, and its empty polls are in no cost either.
@@ -107,11 +101,11 @@ def idle_task_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain"
     """
     if has_peer(seen):
         return {}
-    cost = per_connection(seen, idle_task_seconds(seen, cpus, phase), phase)
-    return at_full_speed(seen, cpus, phase, cost)
+    cost = per_connection(seen, idle_task_seconds(seen, cpus))
+    return at_full_speed(seen, cpus, cost)
 
 
-def generator_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> Cost:
+def generator_cost(seen: Readings, cpus: Collection[int]) -> Cost:
     """Microseconds per completed connection of the generator itself, not of the server.
 
     "busy": its loop iterations that did work; "softirq": all softirq on its cores; "receive polls":
@@ -120,21 +114,21 @@ def generator_cost(seen: Readings, cpus: Collection[int], phase: str = "sustain"
     server; its kernel is not read there.
     """
     parts = {
-        "busy": engine_busy_seconds(seen, "generator", phase),
-        "softirq": kernel_seconds(seen, cpus, phase)["softirq"],
-        "receive polls": poll_seconds(seen, cpus, phase) if cpus else None,
+        "busy": engine_busy_seconds(seen, "generator"),
+        "softirq": kernel_seconds(seen, cpus)["softirq"],
+        "receive polls": poll_seconds(seen, cpus) if cpus else None,
     }
-    return per_connection(seen, parts, phase)
+    return per_connection(seen, parts)
 
 
-def why_none_per_connection(seen: Readings, phase: str = "sustain") -> str:
+def why_none_per_connection(seen: Readings) -> str:
     """Why no time of a phase can be divided by its connections; empty if it can."""
-    return why_no_time(seen) or why_no_connection(seen, phase)
+    return why_no_time(seen) or why_no_connection(seen)
 
 
-def per_connection(seen: Readings, seconds: Mapping[str, float | None], phase: str) -> Cost:
+def per_connection(seen: Readings, seconds: Mapping[str, float | None]) -> Cost:
     """Microseconds per completed connection, from seconds of a phase; None where unknown."""
-    connections = completed_in(seen, phase)
+    connections = completed_in(seen)
     if why_no_time(seen) or connections is None or connections < 1:
         return dict.fromkeys(seconds)
     return {
@@ -143,14 +137,12 @@ def per_connection(seen: Readings, seconds: Mapping[str, float | None], phase: s
     }
 
 
-def at_full_speed(
-    seen: Readings, cpus: Collection[int], phase: str, cost: Cost, kind: str = ""
-) -> Cost:
+def at_full_speed(seen: Readings, cpus: Collection[int], cost: Cost, kind: str = "") -> Cost:
     """A cost of the server's cores in a phase, by kind, during undisturbed slices of time.
 
     `kind`: the kind of all parts. The cost is not changed if there was too little such time.
     """
-    found = undisturbed(seen, cpus) if phase == "sustain" else None
+    found = undisturbed(seen, cpus) if seen.phase == "sustain" else None
     if not found or not found.enough:
         return cost
     return {

@@ -63,6 +63,6 @@ def tracking_events(seen: Readings) -> dict[str, int]:
     """Growth of connection tracking's counters over the whole trial, by name."""
     found: dict[str, int] = {}
     for phase in seen.phases:
-        for event, grown in seen.by_label("conntrack.events", phase, "event").items():
+        for event, grown in seen.at(phase).by_label("conntrack.events", "event").items():
             found[event] = found.get(event, 0) + round(grown)
     return found

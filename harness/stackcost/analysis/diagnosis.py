@@ -207,7 +207,7 @@ def unanswered(seen: Readings) -> Iterator[Finding]:
 
 def grown(seen: Readings, metric: str, **labels: str) -> int:
     """By how much counters grew over the whole trial; 0 when they were not read."""
-    parts = (seen.growth(metric, phase, **labels) or 0.0 for phase in seen.phases)
+    parts = (seen.at(phase).growth(metric, **labels) or 0.0 for phase in seen.phases)
     return round(sum(parts))
 
 

@@ -113,7 +113,7 @@ def summarise_events(
             EventRow(
                 number=trial.number,
                 server=trial.server,
-                flags=machine_disturbances(Readings(trial), cores, EVENT),
+                flags=machine_disturbances(Readings(trial).at(EVENT), cores),
             )
             for trial in kept
             if EVENT in trial.phases

@@ -64,7 +64,8 @@ def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     Such a trial says little of the server, so it is worth repeating. The machine comes first: what
     it does makes a generator late, too.
     """
-    trial, found = seen.trial, machine_disturbances(seen, server_cpus)
+    trial = seen.trial
+    found = machine_disturbances(seen.at(trial.traffic.main_phase), server_cpus)
     found += generator_limits(seen)
     if not trial.traffic.holds:  # of held flows it matters how many there are, not when they came
         found += late_starts(seen)
@@ -74,13 +75,11 @@ def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     return found + _clients_not_running(seen)
 
 
-def machine_disturbances(
-    seen: Readings, server_cpus: Collection[int], phase: str = ""
-) -> list[str]:
-    """What the machine alone did to a trial in a phase; by default the load's main one."""
+def machine_disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
+    """What the machine alone did to a trial in a phase."""
     found = _suspended(seen)
     if not why_no_time(seen):
-        found += _disturbed_cores(seen, server_cpus, phase or seen.trial.traffic.main_phase)
+        found += _disturbed_cores(seen, server_cpus)
     return found
 
 
@@ -99,19 +98,19 @@ def _clients_not_running(seen: Readings) -> list[str]:
     ]
 
 
-def _disturbed_cores(seen: Readings, server_cpus: Collection[int], phase: str) -> list[str]:
+def _disturbed_cores(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     """What falsifies CPU time. An emulated host has none: its cores are programs among others."""
     trial, found = seen.trial, list[str]()
-    steal = core_time.steal_shares(seen, phase)
+    steal = core_time.steal_shares(seen)
     for cpu, share in sorted(steal.items()):
         if share > thresholds.STEAL_LIMIT:
             found.append(f"{share:.1%} of core {cpu}'s time stolen by the hypervisor")
     if trial.traffic.holds:
         return found
-    foreign = core_time.foreign_share(seen, server_cpus, phase)
+    foreign = core_time.foreign_share(seen, server_cpus)
     if foreign is not None and foreign > thresholds.FOREIGN_LIMIT:
         found.append(f"other programs took {foreign:.1%} of the server's cores")
-    return found + _slowed(seen, server_cpus, phase)
+    return found + _slowed(seen, server_cpus)
 
 
 def generator_limits(seen: Readings) -> list[str]:
@@ -165,9 +164,9 @@ def _of_clocks(seen: Readings) -> list[str]:
     ]
 
 
-def _slowed(seen: Readings, server_cpus: Collection[int], phase: str) -> list[str]:
+def _slowed(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     """Whether the server's cores were slowed too long for the rest of the trial to be its cost."""
-    slowed, found = slowed_share(seen, server_cpus, phase), undisturbed(seen, server_cpus)
+    slowed, found = slowed_share(seen, server_cpus), undisturbed(seen, server_cpus)
     if slowed is None or slowed <= thresholds.SLOWED_LIMIT or (found and found.enough):
         return []
     least = thresholds.UNDISTURBED_LEAST_S
@@ -339,7 +338,7 @@ def _wavered(seen: Readings, limit: float) -> list[str]:
 def _of_clients(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     found = _what_set_the_rate(seen, server_cpus)
     found += _wavered(seen, thresholds.CLOSED_LOOP_VARIATION_LIMIT)
-    overflows = seen.growth("tcp.counter", "sustain", counter="TcpExtListenOverflows")
+    overflows = seen.growth("tcp.counter", counter="TcpExtListenOverflows")
     if overflows:
         found.append(f"the accept queue was full {overflows:.0f} times: SYNs were retransmitted")
     return found

@@ -10,7 +10,7 @@ from stackcost.contracts.load.base import ABORTED
 GENERATORS_CLIENTS = {"engine": "generator", "side": "client"}
 
 
-def completed_in(seen: Readings, phase: str = "sustain") -> float | None:
+def completed_in(seen: Readings) -> float | None:
     """Connections opened, served and closed that ended inside a phase.
 
     None when not counted, and when none began there either: the phase missed the load, as that of a
@@ -19,51 +19,51 @@ def completed_in(seen: Readings, phase: str = "sustain") -> float | None:
     tell it of all their time only.
     """
     if seen.trial.traffic.unit == "request":
-        served = seen.growth("server.requests", phase)
+        served = seen.growth("server.requests")
         whole = seen.trial.traffic.counted
-        if served is None and whole and phase in seen.phases:
-            return whole.rate * seen.phases[phase].length
+        if served is None and whole and seen.window:
+            return whole.rate * seen.window.length
         return served
-    if _missed(seen, phase):
+    if _missed(seen):
         return None
     return seen.growth_of_difference(
-        "trex.counter", phase, "counter", "tcps_closed", ABORTED, **GENERATORS_CLIENTS
+        "trex.counter", "counter", "tcps_closed", ABORTED, **GENERATORS_CLIENTS
     )
 
 
-def attempted_in(seen: Readings, phase: str = "sustain") -> int | None:
+def attempted_in(seen: Readings) -> int | None:
     """Connections that began inside a phase; None when not counted, as of HTTP clients."""
-    grown = _grown(seen, phase, "tcps_connattempt")
+    grown = _grown(seen, "tcps_connattempt")
     return None if grown is None else round(grown)
 
 
-def why_no_connection(seen: Readings, phase: str = "sustain") -> str:
+def why_no_connection(seen: Readings) -> str:
     """Why a phase has no figure per connection although they were counted; empty when it may have.
 
     Less than one is none: between two readings a counter is taken to grow evenly.
     """
-    if _missed(seen, phase):
-        return f"no connection fell inside the {phase} window"
-    count = completed_in(seen, phase)
+    if _missed(seen):
+        return f"no connection fell inside the {seen.phase} window"
+    count = completed_in(seen)
     if count is None or count >= 1:
         return ""
-    return f"no {seen.trial.traffic.unit} ended in the {phase} window"
+    return f"no {seen.trial.traffic.unit} ended in the {seen.phase} window"
 
 
-def _missed(seen: Readings, phase: str) -> bool:
+def _missed(seen: Readings) -> bool:
     """Whether no connection began in a phase, and none ended."""
-    counted = [_grown(seen, phase, name) for name in ("tcps_connattempt", "tcps_closed")]
+    counted = [_grown(seen, name) for name in ("tcps_connattempt", "tcps_closed")]
     return all(number is not None and number < 1 for number in counted)
 
 
-def _grown(seen: Readings, phase: str, counter: str) -> float | None:
-    return seen.growth("trex.counter", phase, counter=counter, **GENERATORS_CLIENTS)
+def _grown(seen: Readings, counter: str) -> float | None:
+    return seen.growth("trex.counter", counter=counter, **GENERATORS_CLIENTS)
 
 
-def completed_rate(seen: Readings, phase: str = "sustain") -> float | None:
+def completed_rate(seen: Readings) -> float | None:
     """The same per second of the phase."""
-    count = completed_in(seen, phase)
-    return None if count is None else count / seen.phases[phase].length
+    count = completed_in(seen)
+    return None if count is None else count / seen.phases[seen.phase].length
 
 
 def kept_up(completed_cps: float, offered_cps: float) -> bool:

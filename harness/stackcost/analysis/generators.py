@@ -15,9 +15,9 @@ def busy_shares(seen: Readings) -> dict[str, float]:
 
     The name of a single generator is empty. A generator that does not tell is left out.
     """
-    phase, wanted = seen.trial.traffic.main_phase, {"engine": "generator"}
-    busy = seen.by_label("engine.busy_time", phase, "generator", **wanted)
-    whole = seen.by_label("engine.time", phase, "generator", **wanted)
+    seen, wanted = seen.at(seen.trial.traffic.main_phase), {"engine": "generator"}
+    busy = seen.by_label("engine.busy_time", "generator", **wanted)
+    whole = seen.by_label("engine.time", "generator", **wanted)
     return {name: busy[name] / whole[name] for name in busy if whole.get(name)}
 
 

@@ -57,38 +57,36 @@ def load_cpus(seen: Readings, server_cpus: Collection[int]) -> list[int]:
     return sorted(set(map(int, ran)) - set(server_cpus))
 
 
-def busy_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
+def busy_share(seen: Readings, cpus: Collection[int]) -> float | None:
     """Share (0 to 1) of some cores' time that was not idle; None when not read."""
-    cores = [core_time.core_seconds(seen, number, phase) for number in cpus]
+    cores = [core_time.core_seconds(seen, number) for number in cpus]
     known = [core.idle for core in cores if core and core.idle is not None]
     if not known or len(known) < len(cores):
         return None
-    return 1 - sum(known) / (seen.phases[phase].length * len(known))
+    return 1 - sum(known) / (seen.phases[seen.phase].length * len(known))
 
 
-def client_cost(
-    seen: Readings, cpus: Collection[int], phase: str = "sustain"
-) -> dict[str, float | None]:
+def client_cost(seen: Readings, cpus: Collection[int]) -> dict[str, float | None]:
     """Microseconds of the clients' side per request; never the server's.
 
     "user" and "system": of the client processes, exact as a sum and divided as in the warm-up, or
     else by the kernel's own account of them; "softirq": all of it on the load's cores.
     """
     own = set(map(str, seen.trial.traffic.processes))
-    by_process = seen.by_label("task.time", phase, "process")
+    by_process = seen.by_label("task.time", "process")
     task = sum(spent for process, spent in by_process.items() if process in own) or None
     counts = seen.trial.traffic.counted
     used = counts.cpu_seconds if counts else {}
     whole = sum(used.values())
-    user = core_time.user_mode_share(seen, cpus, own, phase)
+    user = core_time.user_mode_share(seen, cpus, own)
     if user is None and whole:
         user = used["user"] / whole
     seconds = {
         "user": task * user if task and user is not None else None,
         "system": task * (1 - user) if task and user is not None else None,
-        "softirq": core_time.kernel_seconds(seen, cpus, phase)["softirq"],
+        "softirq": core_time.kernel_seconds(seen, cpus)["softirq"],
     }
-    return cpu.per_connection(seen, seconds, phase)
+    return cpu.per_connection(seen, seconds)
 
 
 def concurrency(trial: Trial) -> float | None:

@@ -54,37 +54,36 @@ def components(seen: Readings, merged: Merged) -> dict[str, float]:
     packet buffers: no flow holds one, and how many are in use at the moment says nothing of flows.
     "engine reserved": all that its pools took beforehand.
     """
-    caches = seen.by_label("slab.bytes", HOLD, "cache")
-    pools = seen.by_label("engine.pool_in_use", HOLD, "pool", engine="peer")
+    seen = seen.at(HOLD)
+    caches = seen.by_label("slab.bytes", "cache")
+    pools = seen.by_label("engine.pool_in_use", "pool", engine="peer")
     of_flows = [size for pool, size in pools.items() if pool != PACKET_BUFFERS]
-    own = connection_slab(seen, merged, HOLD)
+    own = connection_slab(seen, merged)
     found = {
         "kernel slab": own,
         "other slab": sum(caches.values()) - (own or 0) if caches else None,
-        "socket buffers": seen.level("sockstat.memory", HOLD, protocol="TCP"),
-        "process": seen.level("process.pss", HOLD),
-        "backend process": seen.level("backend.pss", HOLD),
+        "socket buffers": seen.level("sockstat.memory", protocol="TCP"),
+        "process": seen.level("process.pss"),
+        "backend process": seen.level("backend.pss"),
         "engine pools": sum(of_flows) if of_flows else None,
-        "engine reserved": seen.level("engine.pool_reserved", HOLD, engine="peer"),
+        "engine reserved": seen.level("engine.pool_reserved", engine="peer"),
     }
     return {name: size for name, size in found.items() if size is not None}
 
 
-def connection_slab(
-    seen: Readings, merged: Merged, phase: str, also: Collection[str] = ()
-) -> float | None:
+def connection_slab(seen: Readings, merged: Merged, also: Collection[str] = ()) -> float | None:
     """Bytes of the slab caches that connections are made of, and of others; None if not read."""
-    caches = seen.by_label("slab.bytes", phase, "cache")
+    caches = seen.by_label("slab.bytes", "cache")
     own = {cache: caches[cache] for cache in also if cache in caches}
-    own |= _of_connections(seen, merged, phase)
+    own |= _of_connections(seen, merged)
     return sum(own.values()) if own else None
 
 
-def _of_connections(seen: Readings, merged: Merged, phase: str) -> dict[str, float]:
+def _of_connections(seen: Readings, merged: Merged) -> dict[str, float]:
     return connection_bytes(
-        seen.by_label("slab.bytes", phase, "cache"),
-        seen.by_label("slab.objects", phase, "cache"),
-        seen.level("slab.active", phase, cache=SOCKETS),
+        seen.by_label("slab.bytes", "cache"),
+        seen.by_label("slab.objects", "cache"),
+        seen.level("slab.active", cache=SOCKETS),
         merged,
     )
 
@@ -114,7 +113,8 @@ def cache_lines(holds: Sequence[Readings], merged: Merged) -> dict[str, Line]:
         [
             (
                 held_flows(seen),
-                seen.by_label("slab.bytes", HOLD, "cache") | _of_connections(seen, merged, HOLD),
+                (hold := seen.at(HOLD)).by_label("slab.bytes", "cache")
+                | _of_connections(hold, merged),
             )
             for seen in holds
         ]
@@ -130,8 +130,8 @@ def socket_lines(holds: Sequence[Readings]) -> dict[str, Line]:
 
 def _sockets(seen: Readings) -> dict[str, float]:
     found = {
-        "own": seen.level("sockstat.sockets", HOLD, protocol="TCP", state="inuse"),
-        "backend": seen.level("backend.sockets", HOLD),
+        "own": seen.at(HOLD).level("sockstat.sockets", protocol="TCP", state="inuse"),
+        "backend": seen.at(HOLD).level("backend.sockets"),
     }
     return {name: count for name, count in found.items() if count is not None}
 

@@ -1,13 +1,14 @@
 """A trial's samples sorted by series, cut to a phase: counters to their growth, levels to medians.
 
 A series is one metric with one set of labels. A figure is the sum over the series that carry the
-wanted labels, so `growth("cpu.time", "sustain", kind="user")` is the sum over all cores. How one
+wanted labels, so `growth("cpu.time", kind="user")` is the sum over all cores. How one
 series is cut at the edges of a window is said in `stackcost.analysis.window`.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterator
-from typing import Any, TypeVar
+from copy import copy
+from typing import Any, Self, TypeVar
 
 from stackcost.analysis import window as cutting
 from stackcost.analysis.steadiness import after_warm_up
@@ -23,19 +24,35 @@ Cut = Callable[[cutting.Known, Window], float | None]
 class Readings:
     """What one trial read. `trial`: the trial itself, for all that is not a sample.
 
-    `phases`: its windows by name. Of a load by profiles the sustain window begins where the rate
+    `phase`: the one that all figures are of, the sustain phase unless `at` named another. `phases`:
+    its windows by name. Of a load by profiles the sustain window begins where the rate
     had become steady, if that is later than planned; `warm_up_s` are the seconds from the start of
     the load to there, None with too few readings and of other trials.
     """
 
     def __init__(self, trial: Trial):
-        self.trial = trial
+        self.trial, self.phase = trial, "sustain"
         self._found: dict[Hashable, Any] = {}
+        self._known: dict[tuple[str, Labels], cutting.Known] = {}
         self._metrics = _by_series(trial.samples)
         self.phases, self.warm_up_s = dict(trial.phases), None
         if "unsteady" in trial.traffic.flags:  # so a steady rate was asked for
             counters = self.samples("trex.counter")
             self.phases, self.warm_up_s = after_warm_up(trial.phases, counters)
+
+    @property
+    def window(self) -> Window | None:
+        """The window of the phase; None when the trial did not reach it."""
+        return self.phases.get(self.phase)
+
+    def at(self, phase: str) -> Self:
+        """The same readings in another phase."""
+        return self if phase == self.phase else self.once(("at", phase), lambda: self._at(phase))
+
+    def _at(self, phase: str) -> Self:
+        other = copy(self)
+        other.phase, other._found = phase, {}
+        return other
 
     def once(self, key: Hashable, find: Callable[[], Found]) -> Found:
         """What `find` returns, kept under `key`: many figures of a trial rest on the same one."""
@@ -43,14 +60,13 @@ class Readings:
             self._found[key] = find()
         return self._found[key]  # type: ignore[no-any-return]
 
-    def growth(self, metric: str, phase: str, **wanted: str) -> float | None:
+    def growth(self, metric: str, **wanted: str) -> float | None:
         """By how much counters grew in a phase, summed over the series; None when not read."""
-        return self._sum(metric, phase, cutting.growth, wanted)
+        return self._sum(metric, cutting.growth, wanted)
 
     def growth_of_difference(
         self,
         metric: str,
-        phase: str,
         label: str,
         whole: str,
         parts: Collection[str],
@@ -70,26 +86,26 @@ class Readings:
                     for each in others:
                         if each.time in read:
                             read[each.time] -= each.value or 0.0
-            if window := self.phases.get(phase):
-                grown.append(cutting.growth(sorted(read.items()), window))
+            if self.window:
+                grown.append(cutting.growth(sorted(read.items()), self.window))
         known = [each for each in grown if each is not None]
         return sum(known) if known else None
 
-    def rate(self, metric: str, phase: str, **wanted: str) -> float | None:
+    def rate(self, metric: str, **wanted: str) -> float | None:
         """The same per second of the phase."""
-        grown = self.growth(metric, phase, **wanted)
-        return None if grown is None else grown / self.phases[phase].length
+        grown = self.growth(metric, **wanted)
+        return None if grown is None else grown / self.phases[self.phase].length
 
-    def level(self, metric: str, phase: str, **wanted: str) -> float | None:
+    def level(self, metric: str, **wanted: str) -> float | None:
         """Median level of each series in a phase, summed over the series; None when not read."""
-        return self._sum(metric, phase, cutting.level, wanted)
+        return self._sum(metric, cutting.level, wanted)
 
-    def by_label(self, metric: str, phase: str, label: str, **wanted: str) -> dict[str, float]:
+    def by_label(self, metric: str, label: str, **wanted: str) -> dict[str, float]:
         """Growth of counters, or level of gauges, per value of one label; unknown ones absent."""
         found: dict[str, float] = defaultdict(float)
         for labels, samples in self._matching(metric, wanted):
             cut = cutting.growth if samples[0].kind is Kind.COUNTER else cutting.level
-            value = self._cut(metric, labels, phase, cut)
+            value = self._cut(metric, labels, cut)
             if value is not None:
                 found[dict(labels).get(label, "")] += value
         return dict(found)
@@ -107,21 +123,18 @@ class Readings:
         reasons = (sample.reason for sample in self.samples(metric))
         return next((reason for reason in reasons if reason), "")
 
-    def _sum(self, metric: str, phase: str, cut: Cut, wanted: dict[str, str]) -> float | None:
+    def _sum(self, metric: str, cut: Cut, wanted: dict[str, str]) -> float | None:
         series = self._matching(metric, wanted)
-        values = [self._cut(metric, labels, phase, cut) for labels, _ in series]
+        values = [self._cut(metric, labels, cut) for labels, _ in series]
         known = [value for value in values if value is not None]
         return sum(known) if known else None
 
-    def _cut(self, metric: str, labels: Labels, phase: str, cut: Cut) -> float | None:
-        window = self.phases.get(phase)
-        if window is None:
+    def _cut(self, metric: str, labels: Labels, cut: Cut) -> float | None:
+        if self.window is None:
             return None
-        known = self.once(
-            ("known values", metric, labels),
-            lambda: cutting.known_values(self._metrics[metric][labels]),
-        )
-        return cut(known, window)
+        if (metric, labels) not in self._known:
+            self._known[metric, labels] = cutting.known_values(self._metrics[metric][labels])
+        return cut(self._known[metric, labels], self.window)
 
     def _matching(
         self, metric: str, wanted: dict[str, str]

@@ -5,34 +5,34 @@ from collections.abc import Collection
 from stackcost.analysis.readings import Readings
 
 
-def slowed_share(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> float | None:
+def slowed_share(seen: Readings, cpus: Collection[int]) -> float | None:
     """By how much longer a piece of known work took than it can: 0.1 is a tenth; mean of the cores.
 
     It can take as little as it ever did since the server was started. None when not read.
     """
-    shares = [_of_core(seen, cpu, phase) for cpu in cpus]
+    shares = [_of_core(seen, cpu) for cpu in cpus]
     known = [share for share in shares if share is not None]
     return sum(known) / len(known) if known and len(known) == len(shares) else None
 
 
-def memory_read_seconds(seen: Readings, phase: str = "sustain") -> float | None:
+def memory_read_seconds(seen: Readings) -> float | None:
     """Time of one read from beyond a core's own caches, mean of the cores; None when not read."""
-    return _mean_seconds(seen, "core.memory_read_time", phase)
+    return _mean_seconds(seen, "core.memory_read_time")
 
 
-def system_call_seconds(seen: Readings, phase: str = "sustain") -> float | None:
+def system_call_seconds(seen: Readings) -> float | None:
     """What a pair of known system calls took on the server's cores; None when not read."""
-    return _mean_seconds(seen, "core.system_call_time", phase)
+    return _mean_seconds(seen, "core.system_call_time")
 
 
-def _mean_seconds(seen: Readings, metric: str, phase: str) -> float | None:
-    spent, count = seen.growth(metric, phase), seen.growth("core.work_count", phase)
+def _mean_seconds(seen: Readings, metric: str) -> float | None:
+    spent, count = seen.growth(metric), seen.growth("core.work_count")
     return spent / count if spent is not None and count else None
 
 
-def _of_core(seen: Readings, cpu: int, phase: str) -> float | None:
+def _of_core(seen: Readings, cpu: int) -> float | None:
     spent, count = (
-        seen.growth(metric, phase, cpu=str(cpu)) for metric in ("core.work_time", "core.work_count")
+        seen.growth(metric, cpu=str(cpu)) for metric in ("core.work_time", "core.work_count")
     )
     least = least_seconds(seen, cpu)
     if spent is None or not count or not least:

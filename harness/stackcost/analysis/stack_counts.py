@@ -34,13 +34,13 @@ class StackCount(NamedTuple):
         return self.kind == "user" and not IN_KERNEL.match(self.stack)
 
 
-def stacks(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> list[StackCount]:
+def stacks(seen: Readings, cpus: Collection[int]) -> list[StackCount]:
     """What the server's side was found in, on its cores, in a phase; idle polling too."""
-    return seen.once(("stacks", phase, *cpus), lambda: _stacks(seen, cpus, phase))
+    return seen.once(("stacks", *cpus), lambda: _stacks(seen, cpus))
 
 
 def sampled_user_share(
-    seen: Readings, cpus: Collection[int], phase: str, processes: Collection[str] | None = None
+    seen: Readings, cpus: Collection[int], processes: Collection[str] | None = None
 ) -> float | None:
     """Share (0 to 1) of user mode in the samples of tasks on some cores in a phase.
 
@@ -48,7 +48,7 @@ def sampled_user_share(
     """
     found = [
         each
-        for each in stacks(seen, cpus, phase)
+        for each in stacks(seen, cpus)
         if each.kind in TASKS and (processes is None or each.process in processes)
     ]
     whole = sum(each.times for each in found)
@@ -57,8 +57,8 @@ def sampled_user_share(
     return sum(each.times for each in found if each.in_user_mode) / whole
 
 
-def _stacks(seen: Readings, cpus: Collection[int], phase: str) -> list[StackCount]:
-    window = seen.phases.get(phase)
+def _stacks(seen: Readings, cpus: Collection[int]) -> list[StackCount]:
+    window = seen.window
     if window is None:
         return []
     wanted, found = set(map(str, cpus)), []

@@ -49,7 +49,7 @@ def core_shares(trials: Sequence[Readings]) -> dict[str, dict[str, float]]:
     """
     shares: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for seen in trials:
-        for core in seen.by_label("cpu.exact_time", "sustain", "cpu"):
+        for core in seen.by_label("cpu.exact_time", "cpu"):
             length = seen.phases["sustain"].length
             for kind, spent in _seconds(seen, core).items():
                 shares[core][kind].append(spent / length)
@@ -64,11 +64,11 @@ def _seconds(seen: Readings, core: str) -> dict[str, float]:
 
     They are taken off user time, where an engine polls, and what is more than that off system time.
     """
-    account = core_seconds(seen, int(core), "sustain")
+    account = core_seconds(seen, int(core))
     kinds = asdict(account) if account else {}
     seconds = {kind: kinds[kind] for kind in KINDS if kinds.get(kind) is not None}
-    whole = seen.growth("engine.time", "sustain", cpu=core)
-    busy = seen.growth("engine.busy_time", "sustain", cpu=core)
+    whole = seen.growth("engine.time", cpu=core)
+    busy = seen.growth("engine.busy_time", cpu=core)
     if whole is None or busy is None:
         return seconds
     left = seconds[IDLE_POLLING] = whole - busy

@@ -195,7 +195,7 @@ def foreign_share(trials: Sequence[GateTrial]) -> float:
 def _taken_shares(seen: Readings, cpus: Collection[int]) -> tuple[float | None, float | None]:
     """Shares of the server's cores that programs and the hypervisor used, and that it alone did."""
     programs = core_time.foreign_share(seen, cpus)
-    cores = [core_time.core_seconds(seen, each, "sustain") for each in cpus]
+    cores = [core_time.core_seconds(seen, each) for each in cpus]
     if programs is None or None in cores:
         return programs, None
     stolen = sum(core.stolen or 0.0 for core in cores if core)
@@ -208,7 +208,7 @@ def _idle_share(seen: Readings, cpus: Collection[int]) -> float | None:
     busy = core_time.engine_busy_share(seen, "peer")
     if busy is not None:
         return _short(1 - busy)
-    cores = [core_time.core_seconds(seen, each, "sustain") for each in cpus]
+    cores = [core_time.core_seconds(seen, each) for each in cpus]
     known = [core.idle for core in cores if core and core.idle is not None]
     if len(known) < len(cores):
         return None

@@ -136,7 +136,7 @@ def _slopes(
         if trial.set_aside:
             raise StackcostError(trial.set_aside)
         holds.append(Readings(trial))
-    charged = fit([(held_flows(seen), seen.level(CHARGED.name, HOLD) or 0.0) for seen in holds])
+    charged = fit([(held_flows(seen), seen.at(HOLD).level(CHARGED.name) or 0.0) for seen in holds])
     assert charged is not None, "a slope needs two counts of flows"
     return lines(holds, merged_caches()), charged.slope
 

@@ -109,7 +109,7 @@ def _evidence(found: Finding) -> Evidence:
 
 def _disturbances(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evidence]:
     """Disturbances are last: they lower every limit, but they are no limits themselves."""
-    foreign = core_time.foreign_share(seen, server_cpus, _busy_phase(seen))
+    foreign = core_time.foreign_share(_when_busy(seen), server_cpus)
     if foreign is not None and foreign > FOREIGN_LIMIT:
         words = f"other programs took {foreign:.0%} of the server's cores"
         yield Evidence(cause="other programs", words=words)
@@ -131,38 +131,38 @@ def _cores(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evidence]:
 
     A search does not measure softirqs exactly, so these shares come from /proc/stat.
     """
-    phase = _busy_phase(seen)
-    length = seen.phases[phase].length
-    foreign = core_time.foreign_share(seen, server_cpus, phase) or 0.0
+    seen = _when_busy(seen)
+    length = seen.phases[seen.phase].length
+    foreign = core_time.foreign_share(seen, server_cpus) or 0.0
     for core in server_cpus:
-        whole = seen.growth("engine.time", phase, engine="peer", cpu=str(core))
+        whole = seen.growth("engine.time", engine="peer", cpu=str(core))
         idle, softirq = (
-            seen.growth("cpu.time", phase, cpu=str(core), kind=kind) for kind in ("idle", "softirq")
+            seen.growth("cpu.time", cpu=str(core), kind=kind) for kind in ("idle", "softirq")
         )
         if whole:
-            busy = (seen.growth("engine.busy_time", phase, cpu=str(core)) or 0.0) / whole
+            busy = (seen.growth("engine.busy_time", cpu=str(core)) or 0.0) / whole
             what = f"the peer was busy {busy:.0%} of the time"
         elif idle is not None:
             busy = 1 - idle / length
-            what = f"{busy:.0%} busy ({_shares(seen, core, phase, (softirq or 0.0) / length)})"
+            what = f"{busy:.0%} busy ({_shares(seen, core, (softirq or 0.0) / length)})"
         else:
             continue
         if busy - (0.0 if whole else foreign) > SATURATED:
             yield Evidence(cause="core", words=f"core {core} was saturated: {what}")
 
 
-def _busy_phase(seen: Readings) -> str:
-    """The phase in which the load on the server is highest."""
-    return "opening" if seen.trial.traffic.holds else "sustain"
+def _when_busy(seen: Readings) -> Readings:
+    """In the phase in which the load on the server is highest."""
+    return seen.at("opening") if seen.trial.traffic.holds else seen
 
 
-def _shares(seen: Readings, core: int, phase: str, softirq: float) -> str:
+def _shares(seen: Readings, core: int, softirq: float) -> str:
     """The use of a core's time: polling and the two busiest programs, each with the softirqs that
     interrupted it, and the total share of softirqs.
     """
-    length = seen.phases[phase].length
-    tasks = seen.by_label("task.time", phase, "command", cpu=str(core))
-    polls = core_time.poll_seconds(seen, (core,), phase) / length
+    length = seen.phases[seen.phase].length
+    tasks = seen.by_label("task.time", "command", cpu=str(core))
+    polls = core_time.poll_seconds(seen, (core,)) / length
     programs = {n: s / length for n, s in tasks.items() if not n.startswith(POLL_THREAD)}
     parts = [f"NAPI threads {polls:.0%}"] if polls else []
     busiest = sorted(programs.items(), key=lambda program: -program[1])[:2]

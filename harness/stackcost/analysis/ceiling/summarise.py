@@ -236,7 +236,7 @@ def _reference(trials: Sequence[Trial], of: CeilingKind) -> Reference | None:
             load=step_of(trial).load,
             loss_ratio=trial_loss(trial).loss_ratio,
             generator_busy=engine_busy_share(
-                Readings(trial), "generator", trial.traffic.main_phase
+                Readings(trial).at(trial.traffic.main_phase), "generator"
             ),
         )
         for trial in offered

@@ -30,7 +30,7 @@ def _each(seen: Readings, label: str, metric: str = METRIC, **wanted: str) -> di
     completed = seen.trial.traffic.completed
     if not completed:
         return {}
-    found = seen.by_label(metric, "sustain", label, **wanted)
+    found = seen.by_label(metric, label, **wanted)
     return {name: value / completed for name, value in found.items()}
 
 
@@ -85,7 +85,7 @@ def counts(seen: Readings) -> list[Counted]:
         for series in seen.series(metric):
             labels = series[0].labels
             key = tuple(labels[name] for name in ("side", "task", "mode", "function"))
-            found[key][place] += (seen.growth(metric, "sustain", **labels) or 0.0) / completed
+            found[key][place] += (seen.growth(metric, **labels) or 0.0) / completed
     rows = [
         Counted(side, task, mode, function, _category(mode, function), instructions, moved)
         for (side, task, mode, function), (instructions, moved) in found.items()

@@ -30,7 +30,7 @@ def _sum(
 
 def _slab(loads: LoadTrials) -> Values:
     merged = loads.context.merged_caches
-    return loads.each(lambda seen: connection_slab(seen, merged, "sustain", UDP_CACHES))
+    return loads.each(lambda seen: connection_slab(seen, merged, UDP_CACHES))
 
 
 CONCURRENCY = Figure[LoadTrials](
@@ -105,7 +105,7 @@ PROCESS_MEMORY = Figure[LoadTrials](
     definition="memory of the server's processes during the test, shared pages divided",
     source="/proc/PID/smaps_rollup Pss",
     of="http",
-    compute=lambda loads: loads.each(lambda seen: seen.level("process.pss", "sustain")),
+    compute=lambda loads: loads.each(lambda seen: seen.level("process.pss")),
 )
 CONNECTION_SLAB = Figure[LoadTrials](
     name="connection_slab",

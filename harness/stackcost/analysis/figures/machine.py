@@ -33,12 +33,12 @@ def system_call_nanoseconds(seen: Readings) -> float | None:
 
 
 def _accounted(seen: Readings) -> float | None:
-    found = accounted_time(seen, "sustain")
+    found = accounted_time(seen)
     return found.share if found else None
 
 
 def _joules(seen: Readings) -> float | None:
-    used, count = seen.growth("energy.used", "sustain"), flows.completed_in(seen)
+    used, count = seen.growth("energy.used"), flows.completed_in(seen)
     return None if used is None or not count else MILLION * used / count
 
 

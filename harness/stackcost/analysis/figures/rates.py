@@ -47,7 +47,7 @@ def _sums(seen: Readings) -> dict[str, tuple[float, float]]:
             sum(
                 grown
                 for name, grown in seen.by_label(
-                    f"interface.{what}", "sustain", "interface", direction=direction
+                    f"interface.{what}", "interface", direction=direction
                 ).items()
                 if name != LOOPBACK
             )
@@ -78,9 +78,7 @@ def _sent_again(loads: LoadTrials) -> dict[str, Values] | None:
 
 def _by_engine(seen: Readings, engine: str, side: str) -> float | None:
     named = {"engine": engine, "side": side}
-    grown = [
-        seen.growth("trex.counter", "sustain", counter=each, **named) for each in RETRANSMITTED
-    ]
+    grown = [seen.growth("trex.counter", counter=each, **named) for each in RETRANSMITTED]
     known = [each for each in grown if each is not None]
     return sum(known) if known else None
 
@@ -88,7 +86,7 @@ def _by_engine(seen: Readings, engine: str, side: str) -> float | None:
 def _by_server(seen: Readings) -> float | None:
     if core_time.has_peer(seen):
         return _by_engine(seen, "peer", "server")
-    return seen.growth("tcp.counter", "sustain", counter="TcpRetransSegs")
+    return seen.growth("tcp.counter", counter="TcpRetransSegs")
 
 
 def _each(seen: Readings, number: float | None) -> float | None:

@@ -65,7 +65,7 @@ def _collected(seen: Readings, asked: CollectedFigure) -> dict[str, float]:
     divisor = whole[asked.per]
     if not divisor:
         return {}
-    found = seen.by_label(asked.metric, "sustain", asked.by)
+    found = seen.by_label(asked.metric, asked.by)
     return {name: asked.factor * value / divisor for name, value in found.items()}
 
 

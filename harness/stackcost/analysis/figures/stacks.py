@@ -20,8 +20,8 @@ def is_onload(seen: Readings) -> bool:
 
 def hit_ratio(seen: Readings) -> float | None:
     """Share (0 to 1) of the requests that the origin did not get, both by the servers' counts."""
-    served = seen.growth("server.requests", SUSTAIN)
-    missed = seen.growth("cache.misses", SUSTAIN)
+    served = seen.growth("server.requests")
+    missed = seen.growth("cache.misses")
     return None if not served or missed is None else max(0.0, 1 - missed / served)
 
 
@@ -30,7 +30,7 @@ def disk_share(seen: Readings) -> float | None:
 
     Above 1 where the kernel reads ahead more than is asked for.
     """
-    read = seen.rate("process.disk_read", SUSTAIN)
+    read = seen.rate("process.disk_read")
     received = http.sum_over_clients(seen.trial, "bits_per_second")
     return None if read is None or not received else 8 * read / received
 
@@ -41,7 +41,7 @@ def blocked(seen: Readings) -> dict[str, float]:
     Of an event loop at most 1 for each worker; of a pool at most 1 for each of its threads.
     """
     length = seen.phases[SUSTAIN].length
-    waited = seen.by_label("thread.blocked_time", SUSTAIN, "part")
+    waited = seen.by_label("thread.blocked_time", "part")
     return {part: seconds / length for part, seconds in waited.items()}
 
 
@@ -53,7 +53,7 @@ def _onload(loads: LoadTrials) -> dict[str, Values]:
 
 
 def _per_second(counter: str, seen: Readings) -> float | None:
-    return seen.rate(METRIC, "sustain", counter=counter)
+    return seen.rate(METRIC, counter=counter)
 
 
 def _cached(loads: LoadTrials) -> LoadTrials | None:

@@ -102,11 +102,9 @@ class KindOfTime(NamedTuple):
         return files.most_common(1)[0][0]
 
 
-def attribution(
-    seen: Readings, cpus: Collection[int], phase: str = "sustain"
-) -> Attribution | None:
+def attribution(seen: Readings, cpus: Collection[int]) -> Attribution | None:
     """None where the stacks or the cost of the server's side are not known."""
-    return seen.once(("attribution", phase, *cpus), lambda: _attribution(seen, cpus, phase))
+    return seen.once(("attribution", *cpus), lambda: _attribution(seen, cpus))
 
 
 def why_none(seen: Readings, cpus: Collection[int]) -> str:
@@ -117,12 +115,12 @@ def why_none(seen: Readings, cpus: Collection[int]) -> str:
     return seen.why_unknown("stack.samples") or "the stacks of the server's cores were not sampled"
 
 
-def kinds_of(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> list[KindOfTime]:
+def kinds_of(seen: Readings, cpus: Collection[int]) -> list[KindOfTime]:
     """The kinds of the server's cost, without interrupts; empty where it or stacks are unknown."""
-    found, times = stacks(seen, cpus, phase), _times(seen, cpus, phase)
+    found, times = stacks(seen, cpus), _times(seen, cpus)
     if not is_divided_by_account(seen):
         found = [_of_its_mode(each) for each in found]
-    own, threads = own_processes(seen), kernel_threads(seen, phase)
+    own, threads = own_processes(seen), kernel_threads(seen)
     return [
         KindOfTime(kind, us, [each for each in found if _is_of(each, kind, own, threads)])
         for kind, us in times.items()
@@ -130,13 +128,13 @@ def kinds_of(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> l
     ]
 
 
-def _attribution(seen: Readings, cpus: Collection[int], phase: str) -> Attribution | None:
-    kinds = kinds_of(seen, cpus, phase)
+def _attribution(seen: Readings, cpus: Collection[int]) -> Attribution | None:
+    kinds = kinds_of(seen, cpus)
     if not kinds:
         return None
     unmatched: dict[str, float] = defaultdict(float)
-    parts, counted = interrupts(seen, cpus, phase), 0.0
-    tasks = _tasks(seen, cpus, phase, kinds)
+    parts, counted = interrupts(seen, cpus), 0.0
+    tasks = _tasks(seen, cpus, kinds)
     for found in kinds:
         kind, us, times = found.kind, found.us, found.times
         counted += times
@@ -166,12 +164,10 @@ def _attribution(seen: Readings, cpus: Collection[int], phase: str) -> Attributi
 
 
 def _tasks(
-    seen: Readings, cpus: Collection[int], phase: str, kinds: Collection[KindOfTime]
+    seen: Readings, cpus: Collection[int], kinds: Collection[KindOfTime]
 ) -> KindOfTime | None:
     """User and system as one, where the same samples say how much each of them has; else None."""
-    if is_divided_by_account(seen) or not sampled_user_share(
-        seen, cpus, phase, own_processes(seen)
-    ):
+    if is_divided_by_account(seen) or not sampled_user_share(seen, cpus, own_processes(seen)):
         return None
     both = [each for each in kinds if each.kind in TASKS]
     return KindOfTime(
@@ -185,24 +181,24 @@ def _error(count: float, of: KindOfTime) -> float:
     return of.us * sqrt(likely * (1 - likely) / of.times)
 
 
-def _times(seen: Readings, cpus: Collection[int], phase: str) -> dict[str, float]:
+def _times(seen: Readings, cpus: Collection[int]) -> dict[str, float]:
     """The known parts of the server's cost, us per connection: softirq by vector."""
-    cost = dict(server_cost(seen, cpus, phase))  # that one is kept for other figures
+    cost = dict(server_cost(seen, cpus))  # that one is kept for other figures
     if any(us is None for us in cost.values()):
         return {}
     if cost.pop("softirq", None) is not None:
-        cost |= softirq_cost(seen, cpus, phase)
+        cost |= softirq_cost(seen, cpus)
     return {kind: us for kind, us in cost.items() if us is not None}
 
 
-def interrupts(seen: Readings, cpus: Collection[int], phase: str = "sustain") -> list[CategoryTime]:
+def interrupts(seen: Readings, cpus: Collection[int]) -> list[CategoryTime]:
     """By vector; of the local timer's those that the sampling made are the measurement's."""
-    us = server_cost(seen, cpus, phase).get("irq") or 0.0
+    us = server_cost(seen, cpus).get("irq") or 0.0
     spent, fired, ticked = Counter[str](), 0.0, 0.0
     for cpu in map(str, cpus):
-        spent.update(seen.by_label("irq.time", phase, "vector", cpu=cpu))
-        fired += seen.growth("stack.fired", phase, cpu=cpu) or 0.0
-        ticked += seen.growth("irq.count", phase, cpu=cpu, vector="local_timer") or 0.0
+        spent.update(seen.by_label("irq.time", "vector", cpu=cpu))
+        fired += seen.growth("stack.fired", cpu=cpu) or 0.0
+        ticked += seen.growth("irq.count", cpu=cpu, vector="local_timer") or 0.0
     whole = sum(spent.values())
     parts = []
     for vector, seconds in spent.items():
