@@ -39,9 +39,7 @@ class Series:
     @classmethod
     def of_spread(cls, spread: Spread, is_rate: bool = False) -> Self:
         """From a figure of a summary; values without rounds count from 1."""
-        rounds = spread.rounds or range(1, len(spread.values) + 1)
-        values = dict(zip(rounds, spread.values, strict=True))
-        found = cls.of(values, spread.unit, spread.reason, is_rate)
+        found = cls.of(dict(spread.by_round()), spread.unit, spread.reason, is_rate)
         return replace(found, numbered=bool(spread.rounds))
 
     @classmethod

@@ -91,7 +91,7 @@ def with_kernel_beside(side: SystemFigures) -> SystemFigures:
     rows = []
     for row in side.trials:
         parts = [
-            dict(zip(each.spread.rounds, each.spread.values, strict=True)).get(row.round)
+            dict(each.spread.by_round()).get(row.round)
             for (name, load), each in beside
             if load == row.offered_cps and name.startswith(f"{_label(row.test)}{BESIDE}.")
         ]
@@ -111,8 +111,7 @@ def _joined(spreads: Sequence[Spread]) -> Spread:
     rounds, values = [], []
     for at, each in enumerate(spreads):
         values += each.values
-        own = each.rounds or range(1, len(each.values) + 1)
-        rounds += [at * ROUNDS_OF_A_RUN + number for number in own]
+        rounds += [at * ROUNDS_OF_A_RUN + number for number, _ in each.by_round()]
     return spread(values, spreads[0].unit, spreads[0].reason, rounds)
 
 

@@ -108,7 +108,7 @@ def figure_of(level: Level, what: What) -> Spread:
 def limit_of(level: Level) -> str:
     """What else than the server set the rate in at least half of the rounds, in words; or empty."""
     clients, servers, others = (
-        _by_round(level[name]) if name in level else {}  # older summaries lack the last one
+        dict(level[name].by_round()) if name in level else {}  # older summaries lack the last one
         for name in ("http.clients_busy", "http.server_busy", "http.others_busy")
     )
     offered = bool(level.offered_cps)
@@ -119,11 +119,6 @@ def limit_of(level: Level) -> str:
     ]
     found = list(filter(None, told))
     return found[0] if 2 * len(found) >= len(told) and found else ""
-
-
-def _by_round(one: Spread) -> dict[int, float]:
-    """Values by round, in order where an older summary does not name the rounds."""
-    return dict(zip(one.rounds or range(len(one.values)), one.values, strict=True))
 
 
 def client_settings(http: ClientSettings) -> str:
