@@ -9,7 +9,7 @@ from typing_extensions import override
 from stackcost.contracts.errors import StackcostError
 from stackcost.duts.proxy import Proxy
 from stackcost.host.debian import MODULES, install_command
-from stackcost.servers.nginx_build import affinity_masks, find_build
+from stackcost.servers.nginx_status import affinity_masks, find_build
 from stackcost.servers.template import render_template
 
 TEMPLATE = Path(__file__).with_name("nginx.conf.j2")

@@ -19,7 +19,7 @@ from stackcost.host.namespace import NAMESPACE_FOLDER, execute
 from stackcost.host.native import GO, NativeProgram
 from stackcost.host.timeouts import scaled_timeout
 from stackcost.servers.native import Native
-from stackcost.servers.nginx_build import find_build
+from stackcost.servers.nginx_status import find_build
 from stackcost.servers.template import render_template
 from stackcost.servers.user_stack import UserStack
 

@@ -23,7 +23,7 @@ from stackcost.host.namespace import find_program
 from stackcost.host.program import Program
 from stackcost.servers.backend import NginxBackend
 from stackcost.servers.certificate import make_certificate
-from stackcost.servers.nginx_build import find_build
+from stackcost.servers.nginx_status import find_build
 from stackcost.servers.probe import ask_socket
 from stackcost.servers.program import STOP_TIMEOUT_S
 from stackcost.servers.template import render_template

@@ -21,8 +21,7 @@ from stackcost.host.memory_group import limit_memory
 from stackcost.host.namespace import spawner
 from stackcost.host.program import Program
 from stackcost.servers.backend import NginxBackend
-from stackcost.servers.nginx_build import affinity_masks, find_build
-from stackcost.servers.nginx_status import read_status
+from stackcost.servers.nginx_status import affinity_masks, find_build, read_status
 from stackcost.servers.probe import ask, ask_each, ensure_port_free
 from stackcost.servers.template import render_template
 from stackcost.servers.with_backend import WithBackend

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from stackcost.servers.nginx_build import Build
+from stackcost.servers.nginx_status import Build
 from stackcost.servers.template import render_template
 
 Directives = Mapping[str, Mapping[str, str]]  # values by name, by context: main, events, http

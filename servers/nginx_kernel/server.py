@@ -16,8 +16,13 @@ from stackcost.contracts.server import Server, ServerSettings
 from stackcost.host.program import Program
 from stackcost.servers.certificate import make_certificate
 from stackcost.servers.memory_files import with_memory_files
-from stackcost.servers.nginx_build import affinity_masks, find_build
-from stackcost.servers.nginx_status import STATUS_SOCKET, Status, read_status
+from stackcost.servers.nginx_status import (
+    STATUS_SOCKET,
+    Status,
+    affinity_masks,
+    find_build,
+    read_status,
+)
 from stackcost.servers.probe import Response, ask, ensure_port_free, fit_body, statuses
 
 from .configuration import Directives, render

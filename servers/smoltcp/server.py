@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from stackcost.contracts.wiring import End
-from stackcost.host.link import hardware_address
+from stackcost.host.namespace import hardware_address
 from stackcost.host.native import CARGO, NativeProgram
 from stackcost.servers.native import Native
 from stackcost.servers.user_stack import COUNTER, UserStack

@@ -2,8 +2,7 @@
 
 import pytest
 
-from stackcost.analysis.backend import backend_cost
-from stackcost.analysis.cpu import server_total
+from stackcost.analysis.cpu import backend_cost, server_total
 from stackcost.analysis.memory import components
 from stackcost.analysis.readings import Readings
 from tests.analysis.trials import add_backend, gauge, hold_trial, load_trial

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from stackcost.bed import hugepages, network
-from stackcost.bed.idle import DEVICE
 from stackcost.bed.leftovers import undo_all
-from stackcost.bed.local import LocalTestbed
+from stackcost.bed.local import DEVICE, LocalTestbed
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.kernel_client import kernel_client
 from stackcost.host.namespace import execute, processes_inside

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
-from stackcost.analysis.backend import backend_cost
 from stackcost.analysis.core_time import sum_of
-from stackcost.analysis.cpu import uncorrected_cost
+from stackcost.analysis.cpu import backend_cost, uncorrected_cost
 from stackcost.contracts.server import Server
 from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession

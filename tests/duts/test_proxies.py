@@ -8,9 +8,8 @@ from typing import TypeVar
 import pytest
 
 from stackcost.analysis import device
-from stackcost.analysis.backend import KINDS, backend_cost
 from stackcost.analysis.core_time import sum_of
-from stackcost.analysis.cpu import MICROSECONDS, server_cost, uncorrected_cost
+from stackcost.analysis.cpu import KINDS, MICROSECONDS, backend_cost, server_cost, uncorrected_cost
 from stackcost.bed.tuning import tier_of
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError

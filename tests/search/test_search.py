@@ -4,7 +4,6 @@ import pytest
 
 from stackcost.analysis.ceiling.controller import TrialLoss, search
 from stackcost.analysis.ceiling.settings import SearchSettings, settings_for
-from stackcost.analysis.ceiling.stopped import first_without_any
 from stackcost.analysis.ceiling.stored import (
     SearchKey,
     attempts_of,
@@ -13,7 +12,7 @@ from stackcost.analysis.ceiling.stored import (
     trial_loss,
 )
 from stackcost.analysis.ceiling.summarise import ceiling_of as ceiling_of_trials
-from stackcost.analysis.ceiling.summarise import summarise_ceilings
+from stackcost.analysis.ceiling.summarise import first_without_any, summarise_ceilings
 from stackcost.analysis.ceiling.summary import Ceiling, Stopped
 from stackcost.contracts.load import CeilingKind
 from stackcost.runs.search import seconds_left

@@ -4,7 +4,7 @@ import jinja2
 import pytest
 
 from stackcost.files import SERVERS
-from stackcost.servers.nginx_build import Build, affinity_masks
+from stackcost.servers.nginx_status import Build, affinity_masks
 from stackcost.servers.registry import module_of
 
 render = module_of(SERVERS / "nginx_kernel/configuration.py").render

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis.backend import backend_cost
 from stackcost.analysis.core_time import sum_of
-from stackcost.analysis.cpu import server_cost
+from stackcost.analysis.cpu import backend_cost, server_cost
 from stackcost.analysis.readings import Readings
 from stackcost.bed.lock import RunLock
 from stackcost.contracts.errors import StackcostError

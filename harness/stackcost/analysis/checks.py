@@ -9,7 +9,7 @@ from collections.abc import Collection
 from pydantic import BaseModel, ConfigDict
 
 from stackcost.analysis import core_time, flows
-from stackcost.analysis.accounted_time import TOLERANCE, accounted_time
+from stackcost.analysis.core_time import TOLERANCE, accounted_time
 from stackcost.analysis.device import has_backend
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import RECEIVE_SHARE, RESUMED_SHARE

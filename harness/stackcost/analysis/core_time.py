@@ -9,12 +9,63 @@ left out.
 """
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from stackcost.analysis.cpu_time import CpuSeconds, cpu_seconds, seconds_by_process
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.stack_counts import sampled_user_share
 from stackcost.contracts.roles import POLL_ROLE
 from stackcost.contracts.sample import Sample
+
+TOLERANCE = 0.01  # of wall time x cores
+
+
+@dataclass(frozen=True, slots=True)
+class AccountedTime:
+    """Seconds over all cores in one phase.
+
+    `wall`: its length x cores. `exact`: what the tracepoints booked; time that a hypervisor took
+    lies inside. `ticks`: all columns of /proc/stat, steal among them, which a kernel that accounts
+    by ticks only estimates; None when not read. `stolen`: its column steal.
+    """
+
+    wall: float
+    exact: float
+    ticks: float | None
+    stolen: float | None
+
+    @property
+    def share(self) -> float:
+        """Of wall time x cores, what the exact account holds: 1 when it closes."""
+        return self.exact / self.wall
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it does, within TOLERANCE."""
+        return abs(self.share - 1) <= TOLERANCE
+
+
+def accounted_time(seen: Readings) -> AccountedTime | None:
+    """The account of all cores in a phase; None when a core's was not read."""
+    window = seen.window
+    cores = {sample.labels.get("cpu") for sample in seen.samples("cpu.exact_time")} - {None}
+    if window is None or not cores:
+        return None
+    residues = []
+    for core in cores:
+        account = core_seconds(seen, int(core or 0))
+        if account is None or account.residue is None:
+            return None
+        residues.append(account.residue)
+    wall = window.length * len(cores)
+    kinds = seen.by_label("cpu.time", "kind")
+    return AccountedTime(
+        wall=wall,
+        exact=wall - sum(residues),
+        ticks=sum(kinds.values()) if kinds else None,
+        stolen=kinds.get("steal"),
+    )
+
 
 POLL_THREAD = "napi/"  # what the kernel names threads that poll an interface
 SOFTIRQ_THREAD = "ksoftirqd/"  # and those that run softirqs when there are many

@@ -5,13 +5,12 @@ from typing import Any
 
 from pydantic import Field
 
-from stackcost.analysis.event_trial import BROKEN, EventTrial
+from stackcost.analysis.event_trial import BROKEN, EventTrial, Series
 from stackcost.analysis.figures import registry
 from stackcost.analysis.flags import machine_disturbances
 from stackcost.analysis.head import Figures, Flagged, Head, State, SummaryPart, SystemFigure
 from stackcost.analysis.mix import MixSteps, Step, mix_sentence, mix_steps
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.timeline import Series
 from stackcost.contracts.event_settings import Event, EventSettings
 from stackcost.contracts.load import DeviceEvent, MixedLoad
 from stackcost.contracts.trial import Trial

@@ -1,15 +1,15 @@
 """The test bed on one machine: generator and system under test in namespaces, joined by veths."""
 
 import os
+import struct
 import subprocess
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from stackcost.bed import hugepages, network
-from stackcost.bed.idle import cores_awake
 from stackcost.bed.interfaces import check_queues, take_interfaces
 from stackcost.bed.leftovers import undo_and_report
 from stackcost.bed.lock import RunLock
@@ -35,9 +35,40 @@ from stackcost.host.as_root import same_as_root
 from stackcost.host.cores import allowed_cores, harness_on
 from stackcost.host.kernel_client import leave_to_generator
 from stackcost.host.kernel_stack import Kernel
-from stackcost.host.link import hardware_address
+from stackcost.host.namespace import hardware_address
 from stackcost.host.signals import ending_signals_held, ending_signals_raise
 from stackcost.host.steering import ReceiveWork, Steering, steer_receive
+
+DEVICE = Path("/dev/cpu_dma_latency")
+
+
+@contextmanager
+def cores_awake() -> Iterator[str]:
+    """Keep all cores awake until exit; yields a description of the idle state for the manifest.
+
+    Documentation/admin-guide/pm/cpuidle.rst, PM QoS: the request for an exit latency of zero
+    microseconds lasts as long as the device is open, so it always ends with this process. On a
+    machine without the device, or without a polling idle state, idle cores still halt.
+    """
+    try:
+        device = DEVICE.open("wb", buffering=0)
+    except OSError as error:
+        yield f"as the machine does: {DEVICE}: {error.strerror}"
+        return
+    with device:
+        device.write(struct.pack("i", 0))
+        yield _said_by_driver()
+
+
+def _said_by_driver(folder: Path = Path("/sys/devices/system/cpu/cpuidle")) -> str:
+    try:
+        driver = (folder / "current_driver").read_text().strip()
+    except OSError:
+        driver = "none"
+    if driver == "none":
+        return "as the machine does: no cpuidle driver, so no polling idle state"
+    return f"awake: {DEVICE} held at 0 us, cpuidle driver {driver}"
+
 
 PARTS = "interfaces of two hosts, in network namespaces"
 EVERYWHERE = "0.0.0.0/0"

@@ -36,9 +36,8 @@ def trend(
     """Show when the rates of the pytest gate, or the figures of stored runs, changed."""
     from stackcost.gate.history import read_history, trends_of
     from stackcost.report.plots import save
-    from stackcost.report.run_trend import RunTrends, run_trends
+    from stackcost.report.run_trend import RunTrends, run_trends, trend_plot, trend_table
     from stackcost.report.terminal_table import draw
-    from stackcost.report.trend import trend_plot, trend_table
     from stackcost.report.words import count
 
     if history.is_dir():

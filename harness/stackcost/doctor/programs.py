@@ -10,7 +10,7 @@ from stackcost.doctor.check import HostCheck, State
 from stackcost.host.debian import FILES, LIBRARIES, PROGRAMS, install_command
 from stackcost.host.namespace import find_program
 from stackcost.report import extra as reports
-from stackcost.servers.nginx_build import find_build
+from stackcost.servers.nginx_status import find_build
 from stackcost.stacks.onload import Installation
 from stackcost.trex.generator import engine_path, trex_home
 

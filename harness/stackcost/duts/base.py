@@ -35,8 +35,7 @@ from stackcost.contracts.wiring import (
     Wiring,
 )
 from stackcost.host.kernel_stack import Kernel
-from stackcost.host.link import hardware_address
-from stackcost.host.namespace import execute
+from stackcost.host.namespace import execute, hardware_address
 from stackcost.host.steering import poll_threads
 from stackcost.servers.registry import server_class
 

@@ -1,7 +1,9 @@
-"""A baseline: trials that later trials are compared with, in a file to commit."""
+"""A baseline: trials that later trials are compared with, and their machine; a file to commit."""
 
+import hashlib
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,10 +11,41 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.gate.figure import WHOLE_CORES, Figure
-from stackcost.gate.fingerprint import Fingerprint, key
 from stackcost.gate.trial import GateTrial
 from stackcost.host.files import write_whole
 from stackcost.store.manifest import utc_now
+
+Fingerprint = dict[str, str]
+KEY_DIGITS = 8
+
+
+def fingerprint(machine: Mapping[str, Any]) -> Fingerprint:
+    """The fingerprint of a machine that `stackcost.collect.machine` described."""
+    processors, memory = machine.get("processors", {}), machine.get("memory", {})
+    return {
+        "processor": str(processors.get("model")),
+        "architecture": str(processors.get("architecture")),
+        "cores": str(len(processors.get("online", []))),
+        "virtual": "yes" if processors.get("virtual") else "no",
+        "memory": _gibibytes(memory.get("MemTotal")),
+    }
+
+
+def key(of: Fingerprint) -> str:
+    """A short hash of the fingerprint, for a file name."""
+    return hashlib.sha256(json.dumps(of, sort_keys=True).encode()).hexdigest()[:KEY_DIGITS]
+
+
+def in_words(of: Fingerprint) -> str:
+    """The fingerprint as text, such as "AMD EPYC, 2 cores, 4 GiB, virtual"."""
+    parts = [of["processor"], f"{of['cores']} cores", of["memory"]]
+    return ", ".join(parts + ["virtual"] * (of["virtual"] == "yes"))
+
+
+def _gibibytes(total: str | None) -> str:
+    """Rounded, because the memory that the kernel reserves depends on its version."""
+    return "unknown" if total is None else f"{round(int(total.split()[0]) / 2**20)} GiB"
+
 
 FORMAT: Literal["stackcost-baseline/5"] = "stackcost-baseline/5"
 

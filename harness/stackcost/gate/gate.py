@@ -15,14 +15,17 @@ from stackcost.bed.lock import lock_when_free
 from stackcost.experiment.matrix import Variant
 from stackcost.gate.baseline import (
     Baseline,
+    Fingerprint,
     baseline_path,
+    fingerprint,
+    in_words,
+    key,
     of_other_machines,
     read_baseline,
     write_baseline,
 )
 from stackcost.gate.bench import Bench
 from stackcost.gate.figure import CEILING, Figure
-from stackcost.gate.fingerprint import Fingerprint, fingerprint, in_words, key
 from stackcost.gate.history import HISTORY, Entry, append, between, read_history
 from stackcost.gate.trial import GateTrial, comparable, left_out, left_out_words, too_few
 from stackcost.gate.verdict import Verdict, against_baseline, against_number

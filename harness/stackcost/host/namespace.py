@@ -16,9 +16,16 @@ from typing import Any
 import psutil
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.wiring import End
 from stackcost.host.debian import PROGRAMS, install_command
 from stackcost.host.timeouts import on_a_slow_host, scaled_timeout
 from stackcost.host.waiting import wait_until
+
+
+def hardware_address(end: End) -> str:
+    """MAC address of one end."""
+    return execute(end.namespace, ["cat", f"/sys/class/net/{end.interface}/address"]).strip()
+
 
 OWN = ""  # in place of a namespace's name: that of this process
 NAMESPACE_FOLDER = Path("/run/netns")

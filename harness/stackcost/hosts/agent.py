@@ -30,8 +30,8 @@ from stackcost.hosts.examine import examine
 from stackcost.hosts.host_sampler import HostSampler
 from stackcost.hosts.version import suite_version
 from stackcost.remote.answering import Replies, serve
+from stackcost.remote.lines import decode_arguments
 from stackcost.remote.proxy import called
-from stackcost.remote.types import decode_arguments
 from stackcost.servers.registry import server_class
 from stackcost.serving.local import START_LIMIT_S, RunningServer, local_server
 from stackcost.serving.plan import ServerPlan

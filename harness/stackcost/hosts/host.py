@@ -12,8 +12,8 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.host.timeouts import on_a_slow_host, scaled_timeout
 from stackcost.hosts.version import suite_version
 from stackcost.remote.connection import Channel, Connection
+from stackcost.remote.lines import decode_result, encode_arguments
 from stackcost.remote.proxy import CALL_LIMIT_S, Call, Proxy, how_of
-from stackcost.remote.types import decode_result, encode_arguments
 
 Kind = TypeVar("Kind")
 HEARTBEAT_S = 5.0  # between lines of the controller, at most

@@ -16,8 +16,8 @@ from stackcost.analysis.summary import Factor, ServerResult, Summary, TrialRow
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.system import System
 from stackcost.store import Manifest, RunFolder
-from stackcost.store.formats import check_format
 from stackcost.store.manifest import MeasuredKind
+from stackcost.store.reading import check_format
 
 AnySummary: TypeAlias = Summary | CeilingSummary | EventSummary
 FORMS: dict[MeasuredKind, tuple[type[AnySummary], str]] = {

@@ -11,8 +11,8 @@ from rich.console import Console
 from stackcost.analysis.ceiling.controller import OutOfTrials, SearchResult, TrialLoss, replayed
 from stackcost.analysis.ceiling.ramp import rising
 from stackcost.analysis.ceiling.settings import SearchSettings
-from stackcost.analysis.ceiling.stopped import first_without_any
 from stackcost.analysis.ceiling.stored import SearchKey, decisive, trial_loss
+from stackcost.analysis.ceiling.summarise import first_without_any
 from stackcost.campaign.order import draw_seed, in_order
 from stackcost.campaign.record import new_campaign
 from stackcost.campaign.turn import Feed, PlannedTrial, PlannedTrials, Purpose, Turn

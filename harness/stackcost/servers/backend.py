@@ -8,8 +8,7 @@ from stackcost.contracts.placement import BackendPlace
 from stackcost.host.namespace import execute, spawner
 from stackcost.host.program import Program
 from stackcost.servers.memory_files import with_memory_files
-from stackcost.servers.nginx_build import find_build
-from stackcost.servers.nginx_status import answers, read_status
+from stackcost.servers.nginx_status import answers, find_build, read_status
 from stackcost.servers.probe import ensure_port_free
 
 

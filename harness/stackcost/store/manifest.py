@@ -10,8 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from stackcost.contracts.collector import CollectedFigure
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.system import System
-from stackcost.store.formats import check_format
-from stackcost.store.reading import first_fault, read_object
+from stackcost.store.reading import check_format, first_fault, read_object
 
 FORMAT = "stackcost-manifest/7"
 MeasuredKind = Literal["costs", "ceilings", "events"]

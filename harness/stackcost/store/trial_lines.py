@@ -13,8 +13,7 @@ from pydantic_core import to_jsonable_python
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
-from stackcost.store.formats import check_format
-from stackcost.store.reading import first_fault, parse_object
+from stackcost.store.reading import check_format, first_fault, parse_object
 
 FORMAT = "stackcost-trial/4"
 _BEGIN = json.dumps({"format": FORMAT}).encode().removesuffix(b"}")

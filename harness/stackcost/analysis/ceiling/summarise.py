@@ -5,11 +5,10 @@ from statistics import median
 from typing import Any
 
 from stackcost.analysis.ceiling.bottleneck import Bottleneck, find_bottleneck
-from stackcost.analysis.ceiling.controller import Bounds, SearchResult
+from stackcost.analysis.ceiling.controller import HOPELESS, Bounds, SearchResult, TrialLoss
 from stackcost.analysis.ceiling.interval import COVERAGE
 from stackcost.analysis.ceiling.sentences import ceiling_sentence, reference_sentence
 from stackcost.analysis.ceiling.settings import UNITS, Goal, SearchSettings
-from stackcost.analysis.ceiling.stopped import first_without_any
 from stackcost.analysis.ceiling.stored import (
     SearchKey,
     attempts_of,
@@ -40,6 +39,28 @@ from stackcost.analysis.readings import Readings
 from stackcost.analysis.spread import Spread, spread
 from stackcost.contracts.load import CeilingKind
 from stackcost.contracts.trial import Trial
+
+# Trials in a row without anything that passed, one of them at a load that was held before. After
+# fewer of them a device may still recover from the overload of a trial before.
+ENOUGH = 3
+
+
+def first_without_any(tried: Sequence[tuple[float, TrialLoss]]) -> int | None:
+    """The place of the first trial from which on nothing passed; None while that is not certain.
+
+    `tried`: load and loss of each trial of a search in order.
+    """
+    first = len(tried)
+    while first and _lost_all(tried[first - 1][1]):
+        first -= 1
+    most = max((load for load, loss in tried[:first] if loss.loss_ratio < HOPELESS), default=0.0)
+    dead = [load for load, _ in tried[first:]]
+    return first if len(dead) >= ENOUGH and min(dead) <= most else None
+
+
+def _lost_all(loss: TrialLoss) -> bool:
+    return loss.lost >= loss.intended > 0
+
 
 WANTED = 0.03  # highest less lowest of several searches, as a share of their median
 Search = tuple[Ceiling, Rate]

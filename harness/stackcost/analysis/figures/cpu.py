@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from stackcost.analysis import breakdown, core_time, cpu, http
-from stackcost.analysis.backend import backend_cost
+from stackcost.analysis.cpu import backend_cost
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import KindsOf, LoadTrials
 

@@ -1,7 +1,7 @@
 """Figures of the machine during a load: what slowed it, what it accounts for, its energy."""
 
 from stackcost.analysis import core_time, flows
-from stackcost.analysis.accounted_time import accounted_time
+from stackcost.analysis.core_time import accounted_time
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import LoadTrials
 from stackcost.analysis.readings import Readings

@@ -8,6 +8,7 @@ from stackcost.report.tables.load import (
     hardware_table,
     latency_table,
     load_table,
+    price_table,
 )
 from stackcost.report.tables.memory import (
     cache_table,
@@ -15,7 +16,6 @@ from stackcost.report.tables.memory import (
     memory_table,
     owner_table,
 )
-from stackcost.report.tables.price import price_table
 from stackcost.report.tables.short import (
     short_cost_table,
     short_factor_table,
