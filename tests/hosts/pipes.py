@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import pytest
 
-from stackcost.bed import agent_folder, lock
+from stackcost.bed import leftovers, lock
 from stackcost.collect.cpu_account import Detail
 from stackcost.collect.sampler import Sampler
 from stackcost.contracts.collector import Collector
@@ -146,7 +146,7 @@ class Here:
         self.pipes = Pipes()
         self.plan = some_plan()
         self.thread = threading.Thread(target=agent.run, args=self.pipes.far, daemon=True)
-        for module in (agent_folder, lock):
+        for module in (leftovers, lock):
             monkeypatch.setattr(module, "state_folder", lambda: folder)
 
         @contextmanager

@@ -25,10 +25,9 @@ from stackcost.host.waiting import wait_until
 from stackcost.hosts import agent, host
 from stackcost.hosts.agent import Agent
 from stackcost.hosts.clock import over_a_trial
-from stackcost.hosts.host import Host
+from stackcost.hosts.host import Host, suite_version
 from stackcost.hosts.host_sampler import HostSampler
 from stackcost.hosts.remote import RemoteServer, remote_server
-from stackcost.hosts.version import suite_version
 from stackcost.remote.lines import decode_arguments, encode_arguments, pack, unpack
 from stackcost.remote.proxy import Call, Proxy, call_of, methods_of
 from stackcost.servers.registry import server_class

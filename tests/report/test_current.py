@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.report import basis
+from stackcost.report import answer
 from stackcost.report.answer import basis_of, current, stored_answer, summarise_again
 from stackcost.store import RunFolder
 from tests.report.fixtures import ALL
@@ -97,8 +97,8 @@ def test_so_are_a_trial_more_and_none_stored(run: RunFolder) -> None:
 def test_so_is_another_version_of_the_program(
     run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    package = shutil.copytree(basis.PACKAGE, tmp_path / "stackcost")
-    monkeypatch.setattr(basis, "PACKAGE", package)
+    package = shutil.copytree(answer.PACKAGE, tmp_path / "stackcost")
+    monkeypatch.setattr(answer, "PACKAGE", package)
     assert stored_answer(run) is not None
     changed = package / "analysis/cpu.py"
     changed.write_text(changed.read_text() + "# changed\n")

@@ -1,25 +1,53 @@
 """Undoes what a run made: at its end, or for a killed run at the start of the next one."""
 
+import os
+import shutil
 import sys
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import psutil
 
 from stackcost.bed import guest_image as image
 from stackcost.bed import guest_running as running
 from stackcost.bed import hugepages
-from stackcost.bed.agent_folder import remove_abandoned
 from stackcost.bed.interfaces import give_back
 from stackcost.bed.lock import RunLock
 from stackcost.bed.network import existing_namespaces, remove_namespace
 from stackcost.contracts.errors import StackcostError
 from stackcost.host import host_sysctl, large_folders, memory_group
 from stackcost.host.namespace import end_processes, processes_inside
-from stackcost.host.state import damaged_records
+from stackcost.host.state import damaged_records, state_folder
 from stackcost.host.undo import UndoStep, undo
 from stackcost.stacks.onload.installation import Installation
 from stackcost.stacks.onload.interface import registered, release
+
+PREFIX = "agent-"
+
+
+def agent_folder() -> Path:
+    """The folder of this process; it need not exist."""
+    return state_folder() / f"{PREFIX}{os.getpid()}"
+
+
+def remove_abandoned() -> list[UndoStep]:
+    """Remove the folders of agents that were killed."""
+    return [
+        _remove(folder)
+        for folder in sorted(state_folder().glob(f"{PREFIX}*"))
+        if not psutil.pid_exists(int(folder.name.removeprefix(PREFIX)))
+    ]
+
+
+def _remove(folder: Path) -> UndoStep:
+    return undo(
+        f"remove {folder}",
+        partial(shutil.rmtree, folder),
+        lambda: "it is still there" if folder.exists() else "",
+        "it uses memory; figures do not depend on it",
+    )
+
 
 IN_THE_WAY = "a new test bed cannot be made before this is done"
 _reported: set[UndoStep] = set()

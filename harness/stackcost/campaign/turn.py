@@ -4,7 +4,8 @@ A feed is a Python generator of turns, and the steps of a turn are a generator o
 Both receive the result of each item before they yield the next one, because a search needs it.
 """
 
-from collections.abc import Callable, Generator
+import random
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,23 @@ from stackcost.experiment.schema import Experiment
 from stackcost.session.profile_session import SETUP_S
 from stackcost.session.progress import Progress
 from stackcost.session.server_session import ServerSession
+
+System = TypeVar("System")
+
+
+def draw_seed() -> int:
+    """A new seed of a run's order, for its manifest."""
+    return random.SystemRandom().randrange(2**32)
+
+
+def in_order(systems: Sequence[System], round_number: int, seed: int | None) -> Sequence[System]:
+    """The order in a round (the first is 1).
+
+    `seed`: of the run. None, in older runs, which drew no order: as given, then reversed.
+    """
+    if seed is None:
+        return systems[:: 1 if round_number % 2 else -1]
+    return random.Random(f"{seed}, {round_number}").sample(systems, len(systems))
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.experiment.matrix import Variant
 from stackcost.gate.trial import GateTrial, comparable, gate_trial
 from stackcost.loads.constant import OVERHANG_S, offer_load, prepare_load
-from stackcost.loads.reset import reset_server
+from stackcost.loads.reading import reset_server
 from stackcost.loads.search import TIME_WAIT_S
 from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import SETUP_S, ProfileSession, open_profile_session

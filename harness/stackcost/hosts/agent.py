@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -17,24 +17,56 @@ from typing import IO, Any
 
 from pydantic_core import to_jsonable_python
 
-from stackcost.bed.agent_folder import agent_folder
+from stackcost.bed.interfaces import check_free
+from stackcost.bed.leftovers import agent_folder
+from stackcost.bed.local import check_root
 from stackcost.bed.lock import RunLock
 from stackcost.collect.machine import describe_machine
 from stackcost.contracts.addresses import IpVersion
+from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.tuning import Tier
 from stackcost.experiment.matrix import lacks
 from stackcost.generators.local import RunningGenerator, local_generator
 from stackcost.generators.plan import GeneratorPlan
+from stackcost.host.cores import allowed_cores
 from stackcost.host.garbage import no_garbage_collection
-from stackcost.hosts.examine import examine
+from stackcost.hosts.host import suite_version
 from stackcost.hosts.host_sampler import HostSampler
-from stackcost.hosts.version import suite_version
 from stackcost.remote.answering import Replies, serve
 from stackcost.remote.lines import decode_arguments
 from stackcost.remote.proxy import called
 from stackcost.servers.registry import server_class
 from stackcost.serving.local import START_LIMIT_S, RunningServer, local_server
 from stackcost.serving.plan import ServerPlan
+
+
+def examine(interfaces: Collection[str], cores: Collection[int]) -> list[str]:
+    """What is wrong with this host as a side of a test bed, in words; empty if nothing is.
+
+    `interfaces`, `cores`: those that the experiment names.
+    """
+    checks = [check_root, _check_lock, *(lambda name=name: check_free(name) for name in interfaces)]
+    return [str(error) for check in checks if (error := _error_of(check))] + _missing(cores)
+
+
+def _missing(cores: Collection[int]) -> list[str]:
+    there = allowed_cores()
+    missing = sorted({*cores} - {*there})
+    return [f"cores {missing} do not exist; it has cores {there}"] if missing else []
+
+
+def _check_lock() -> None:
+    with RunLock():
+        pass
+
+
+def _error_of(check: Callable[[], None]) -> StackcostError | None:
+    try:
+        check()
+    except StackcostError as error:
+        return error
+    return None
+
 
 SILENCE_LIMIT_S = 30.0  # after which the controller counts as dead
 LOG_BYTES = 1 << 20  # of the end of each log

@@ -1,19 +1,38 @@
 """A host whose agent does what the controller calls for."""
 
+import hashlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Self, TypeVar, cast
 
 from typing_extensions import override
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.files import DUTS, PACKAGE, PACKED, SERVERS
 from stackcost.host.timeouts import on_a_slow_host, scaled_timeout
-from stackcost.hosts.version import suite_version
 from stackcost.remote.connection import Channel, Connection
 from stackcost.remote.lines import decode_result, encode_arguments
 from stackcost.remote.proxy import CALL_LIMIT_S, Call, Proxy, how_of
+
+
+@cache
+def suite_version() -> str:
+    """The version of the package, and a hash of its Python files.
+
+    The two ends exchange types of this code, so the same number with other code is another version:
+    a checkout that was changed, for example. Files of experiments and profiles do not count.
+    """
+    digest = hashlib.sha256()
+    for folder in (PACKAGE, SERVERS, DUTS):
+        for path in sorted(folder.rglob("*.py")):
+            if folder != PACKAGE or PACKED not in path.parents:
+                digest.update(path.read_bytes())
+    return f"{metadata.version('stackcost')}+{digest.hexdigest()[:12]}"
+
 
 Kind = TypeVar("Kind")
 HEARTBEAT_S = 5.0  # between lines of the controller, at most

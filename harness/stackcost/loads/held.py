@@ -19,8 +19,7 @@ from stackcost.host.waiting import wait_until
 from stackcost.loads.constant import over_tls
 from stackcost.loads.kernel_states import end_time_wait, half_open, time_wait, tracked
 from stackcost.loads.kind import LoadKind
-from stackcost.loads.reading import reading_server
-from stackcost.loads.reset import reset_server
+from stackcost.loads.reading import reading_server, reset_server
 from stackcost.servers.registry import server_class
 from stackcost.session.path import Frames, count_frames, frames_since
 from stackcost.session.profile_session import POLL_S, ProfileSession

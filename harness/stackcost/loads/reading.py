@@ -5,9 +5,30 @@ from contextlib import contextmanager
 
 from stackcost.contracts.load import HttpClients, ProfileTraffic
 from stackcost.contracts.trial import Trial
+from stackcost.host.timeouts import scaled_timeout
+from stackcost.host.waiting import wait_until
 from stackcost.session.path import count_frames, frames_since
-from stackcost.session.profile_session import ProfileSession
+from stackcost.session.profile_session import POLL_S, ProfileSession
 from stackcost.session.server_session import ServerSession
+
+RESET_TIMEOUT_S = 3.0
+
+
+def reset_server(session: ProfileSession) -> None:
+    """End the connections that a trial left on the kernel's stack, so that trials start equally.
+
+    The generator forgets the flows that it aborts, but nginx would keep its side of them as long
+    as idle connections, and run out of files after some trials.
+    """
+    session.serving.reset()
+
+    def ended() -> bool:
+        if not session.serving.open_connections():
+            return True
+        session.serving.end_connections(session.experiment.workload.port)
+        return False
+
+    wait_until(ended, scaled_timeout(RESET_TIMEOUT_S), POLL_S)
 
 
 @contextmanager

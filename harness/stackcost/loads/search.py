@@ -17,7 +17,7 @@ from stackcost.host.timeouts import scaled_timeout
 from stackcost.loads.constant import OVERHANG_S, offer_load
 from stackcost.loads.held import SPARE_S, Holding, hold_flows
 from stackcost.loads.kind import LoadKind
-from stackcost.loads.reset import reset_server
+from stackcost.loads.reading import reset_server
 from stackcost.session.profile_session import ProfileSession
 
 KEEPALIVE_PROFILE = PROFILES / "http_keepalive.py"

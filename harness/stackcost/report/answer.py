@@ -1,9 +1,10 @@
 """The results of a stored run: computed from its files, stored, printed and rendered.
 
 Results depend only on the program and on a run's stored files, so they contain the digest of both
-(`stackcost.report.basis`). Stored ones are current as long as it has not changed.
+(`basis_of`). Stored ones are current as long as it has not changed.
 """
 
+from hashlib import sha256
 from shlex import quote
 
 from rich.console import Console
@@ -11,7 +12,7 @@ from rich.console import Console
 from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.errors import StackcostError
-from stackcost.report.basis import basis_of
+from stackcost.files import PACKAGE
 from stackcost.report.ceiling import ceilings_of, print_ceilings
 from stackcost.report.congestion import congestion_sentence
 from stackcost.report.console import say
@@ -21,6 +22,30 @@ from stackcost.report.stored import summary_of
 from stackcost.report.terminal import print_long, print_screen
 from stackcost.report.words import count
 from stackcost.store import RunFolder
+
+PARTS = ("contracts", "host", "store", "analysis", "report")  # all that reads a run
+
+
+def basis_of(run: RunFolder, program: bytes = b"") -> str:
+    """Digest of the files from which a run's results are computed.
+
+    `program`: `program_digest()`, for a caller that has many runs.
+    """
+    digest = sha256(program or program_digest())
+    for path in run.stored_files():
+        stat = path.stat()
+        digest.update(f"{path.name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
+
+
+def program_digest() -> bytes:
+    """Digest of the program's files on which results depend."""
+    digest = sha256()
+    patterns = ["*.py", *(f"{part}/**/*.{kind}" for part in PARTS for kind in ("py", "yaml"))]
+    for path in sorted(path for pattern in patterns for path in PACKAGE.glob(pattern)):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(PACKAGE)} {len(content)}\n".encode() + content)
+    return digest.digest()
 
 
 def answer(run: RunFolder, console: Console) -> AnySummary:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from stackcost.analysis.figures.registry import is_counted, is_judged
 from stackcost.analysis.trend import Measurement, Subject, Trend, trends
 from stackcost.contracts.errors import StackcostError
-from stackcost.report.basis import basis_of, program_digest
+from stackcost.report.answer import basis_of, program_digest
 from stackcost.report.listing import runs_in
 from stackcost.report.opened import stored_summary
 from stackcost.report.plots import SERVER_COLOURS, WIDTH

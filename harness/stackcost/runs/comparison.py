@@ -11,9 +11,8 @@ from rich.console import Console
 
 from stackcost.campaign.campaign import Campaign
 from stackcost.campaign.identity import experiment_hash, profile_hashes
-from stackcost.campaign.order import draw_seed, in_order
 from stackcost.campaign.record import new_campaign, resumed_campaign
-from stackcost.campaign.turn import Feed, PlannedTrials, Turn
+from stackcost.campaign.turn import Feed, PlannedTrials, Turn, draw_seed, in_order
 from stackcost.contracts.load import Load
 from stackcost.contracts.trial import Trial
 from stackcost.counting.session import open_counting_session, why_not_counted

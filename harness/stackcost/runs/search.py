@@ -13,9 +13,16 @@ from stackcost.analysis.ceiling.ramp import rising
 from stackcost.analysis.ceiling.settings import SearchSettings
 from stackcost.analysis.ceiling.stored import SearchKey, decisive, trial_loss
 from stackcost.analysis.ceiling.summarise import first_without_any
-from stackcost.campaign.order import draw_seed, in_order
 from stackcost.campaign.record import new_campaign
-from stackcost.campaign.turn import Feed, PlannedTrial, PlannedTrials, Purpose, Turn
+from stackcost.campaign.turn import (
+    Feed,
+    PlannedTrial,
+    PlannedTrials,
+    Purpose,
+    Turn,
+    draw_seed,
+    in_order,
+)
 from stackcost.collect.cpu_account import Detail
 from stackcost.contracts.load import CeilingKind
 from stackcost.contracts.trial import Trial

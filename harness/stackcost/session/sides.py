@@ -16,8 +16,7 @@ from stackcost.experiment.schema import Experiment
 from stackcost.generators.group import GeneratorGroup, Member
 from stackcost.generators.local import RunningGenerator, generator_on, local_generator
 from stackcost.host.timeouts import timeout_factor
-from stackcost.hosts.agent import Agent
-from stackcost.hosts.examine import examine
+from stackcost.hosts.agent import Agent, examine
 from stackcost.hosts.host import Host
 from stackcost.hosts.remote import remote_generator, remote_server
 from stackcost.remote.connection import Channel

@@ -5,8 +5,7 @@ from statistics import median
 
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import of_lines
-from stackcost.analysis.memory_total import HoldTrials
-from stackcost.analysis.slab_owners import shares
+from stackcost.analysis.memory_total import HoldTrials, shares
 
 SHOWN_CACHES = 12
 SHOWN_PASSED = 0.05  # objects per flow: functions with fewer are left out
