@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from stackcost.analysis.events.summary import summarise_events
 
 from stackcost.analysis.ceiling.controller import search
 from stackcost.analysis.ceiling.settings import settings_for
 from stackcost.analysis.ceiling.summarise import summarise_ceilings
+from stackcost.analysis.event_summary import summarise_events
 from stackcost.analysis.remedies import AWAKE
 from stackcost.report.answer import summarise_again
 from stackcost.report.ceiling import print_ceilings

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from stackcost.analysis.ceiling.summary import CeilingSummary
-from stackcost.analysis.events.summary import EventSummary
+from stackcost.analysis.event_summary import EventSummary
 from stackcost.analysis.head import Head
 from stackcost.analysis.remedies import remedy
 from stackcost.analysis.summary import Summary, TrialRow
