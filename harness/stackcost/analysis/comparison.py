@@ -258,7 +258,7 @@ def _too_few(draft: Comparison, question: Question, rate: float) -> str:
         return f"{m} trials; {significance.pairs_needed(rate)} can show a difference"
     needed = significance.values_needed(rate)
     if draft.paired:
-        return f"{n} pairs; {needed} can show a difference"
+        return f"{n} {'pair' if n == 1 else 'pairs'}; {needed} can show a difference"
     return f"{n} and {m} trials; {needed} and {needed} can show a difference"
 
 

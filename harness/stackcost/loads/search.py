@@ -60,7 +60,7 @@ class Steps(LoadKind[ProfileSession, SearchStep]):
 
     def words(self, load: SearchStep) -> str:
         """What it offers."""
-        return f"{load.load:,.0f} {UNITS[self.of]} for {load.duration_s:g} s"
+        return f"{load.load:,.0f} {UNITS[self.of]} for {load.duration_s:.3g} s"
 
     def prepare(self, session: ProfileSession) -> None:
         """Load the profile on both sides; flows use a new profile for each trial."""

@@ -314,7 +314,7 @@ def difference_table(found: Difference, everything: bool) -> TextTable:
     ]
     return TextTable(
         f"A: {found.a}\nB: {found.b}",
-        ("figure", "at", "A", "B", "B / A (95 % interval)", "effect", "p (Holm)", "verdict"),
+        ("figure", "at", "A", "B", "B / A (interval)", "effect", "p (Holm)", "verdict"),
         rows,
     )
 
