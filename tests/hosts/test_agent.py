@@ -28,8 +28,9 @@ from stackcost.hosts.clock import over_a_trial
 from stackcost.hosts.host import Host, suite_version
 from stackcost.hosts.host_sampler import HostSampler
 from stackcost.hosts.remote import RemoteServer, remote_server
-from stackcost.remote.lines import decode_arguments, encode_arguments, pack, unpack
+from stackcost.remote.lines import pack, unpack
 from stackcost.remote.proxy import Call, Proxy, call_of, methods_of
+from stackcost.remote.types import decode_arguments, encode_arguments
 from stackcost.servers.registry import server_class
 from stackcost.serving.local import RunningServer
 from stackcost.serving.sampling import Interface

@@ -180,7 +180,7 @@ def test_above_the_tables_stands_whether_the_machine_was_busy(waited_s: float) -
     trial.load.waited_s = waited_s
     made = manifest(cores={"load": [0], "server": [1]})
     runs = OpenedRuns(costs=[OpenedCosts(made, summary(trial))])
-    assert ("1 of 1 trial were disturbed" in conditions_here(runs)) == bool(waited_s)
+    assert ("1 of 1 trial was disturbed" in conditions_here(runs)) == bool(waited_s)
 
 
 def test_a_share_of_the_ceiling_that_is_not_printed_is_told() -> None:

@@ -15,8 +15,8 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.files import DUTS, PACKAGE, PACKED, SERVERS
 from stackcost.host.timeouts import on_a_slow_host, scaled_timeout
 from stackcost.remote.connection import Channel, Connection
-from stackcost.remote.lines import decode_result, encode_arguments
 from stackcost.remote.proxy import CALL_LIMIT_S, Call, Proxy, how_of
+from stackcost.remote.types import decode_result, encode_arguments
 
 
 @cache

@@ -9,50 +9,10 @@ import errno
 import json
 import os
 import select
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
-from pathlib import Path
-from typing import IO, Any, get_type_hints
-
-from pydantic import TypeAdapter
+from collections.abc import Iterator
+from typing import IO, Any
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.profile_file import ProfileFolders
-from stackcost.files import PROFILES
-
-BUILT_IN = PROFILES.resolve()
-
-
-def encode_arguments(method: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments as JSON has them."""
-    types, context = _types(method), ProfileFolders(BUILT_IN)
-    return {
-        name: types[name].dump_python(value, mode="json", context=context)
-        for name, value in arguments.items()
-    }
-
-
-def decode_arguments(
-    method: Callable[..., Any], arguments: Mapping[str, Any], folder: Path
-) -> dict[str, Any]:
-    """The arguments. `folder`: where profiles of the other host are written."""
-    types, context = _types(method), ProfileFolders(BUILT_IN, folder)
-    return {
-        name: types[name].validate_python(value, context=context)
-        for name, value in arguments.items()
-    }
-
-
-def decode_result(method: Callable[..., Any], result: Any) -> Any:
-    """A result of the method."""
-    return _types(method)["return"].validate_python(result)
-
-
-@cache
-def _types(method: Callable[..., Any]) -> dict[str, TypeAdapter[Any]]:
-    hints = get_type_hints(getattr(method, "__func__", method), include_extras=True)
-    return {name: TypeAdapter(hint) for name, hint in hints.items()}
-
 
 LINE_LIMIT = 1 << 28  # bytes; all samples of a long trial are some megabytes
 SHOWN = 80  # characters of a line that is refused
