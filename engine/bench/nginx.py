@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tools.busy import busy_seconds
 from tools.core_time import CoreTime, core_time
 from tools.engine import RPC_PORTS, Driven, driven, load
 from tools.failures import accept_queue_overflows, told
@@ -202,9 +203,9 @@ def of_engine(bed: LocalTestbed, nginx: NginxKernel, interface: str, asked: Aske
         engine_in(bed, interface, asked) as engine,
     ):
         with core_time(bed.cpus.load[0]) as spent:
-            before = busy_seconds(engine)
+            before = busy_seconds(engine).whole
             requests = count_requests(nginx)
-            busy = busy_seconds(engine) - before
+            busy = busy_seconds(engine).whole - before
         with core_time(bed.cpus.load[0], Detail.SYSTEM_CALLS) as split:
             split_requests = count_requests(nginx)
         client = engine.client.stats()["traffic"]["client"]
@@ -275,9 +276,3 @@ def count_requests(nginx: NginxKernel) -> int:
     if requests == 0:
         raise StackcostError("nginx counted no request")
     return requests
-
-
-def busy_seconds(engine: Driven) -> float:
-    """Time the data core had something to do, so far."""
-    answer = engine.client.call("stackcost_get_cpu", {})
-    return float(sum(core["busy_cycles"] for core in answer["cores"]) / answer["tsc_hz"])

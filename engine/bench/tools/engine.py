@@ -112,14 +112,20 @@ def load(
 
 def rates_at(engine: Driven, cps: float, what: str) -> Rates:
     """Rates of the profile loaded at an offered load; StackcostError when a flow failed."""
+    with at_load(engine, cps, what):
+        return rates(engine, MEASURE_S)
+
+
+@contextmanager
+def at_load(engine: Driven, cps: float, what: str) -> Iterator[None]:
+    """Offer the profile loaded, warmed up; StackcostError at the end when a flow failed."""
     engine.client.start(cps, duration=60)
     try:
         time.sleep(WARM_UP_S)
-        seen = rates(engine, MEASURE_S)
+        yield
         check_no_failure(engine.client, what)
     finally:
         engine.client.stop()
-    return seen
 
 
 @contextmanager
