@@ -38,7 +38,7 @@ def thread_cost(seen: Readings, cpus: Collection[int]) -> Cost:
     not in it. A peer's own threads are left out: most of their time is polls that found nothing.
     """
     found: dict[str, float] = defaultdict(float)
-    own, kernel = own_processes(seen), kernel_threads(seen)
+    own, kernel, peer = own_processes(seen), kernel_threads(seen), has_peer(seen)
     for cpu in cpus:
         names = {
             command
@@ -46,7 +46,7 @@ def thread_cost(seen: Readings, cpus: Collection[int]) -> Cost:
             for command in seen.by_label("task.time", "command", cpu=str(cpu), process=process)
         }
         for command, spent in seen.by_label("task.time", "command", cpu=str(cpu)).items():
-            if command in names and has_peer(seen):
+            if peer and command in names:
                 continue
             counts = not own or command in names or command.startswith(kernel)
             found[_family(command) + ("" if counts else IN_NO_TOTAL)] += spent

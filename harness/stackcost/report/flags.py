@@ -104,12 +104,9 @@ def search_doubts(summary: CeilingSummary) -> list[str]:
     rows = [(each.server, row) for each in summary.ceilings for row in each.trace]
     used = [(server, row) for server, row in rows if row.decisive]
     found = [Doubted(row.number, server, why) for server, row in used for why in row.disturbed]
-    lines = _most_frequent(found, len(used))
-    if found:
-        lines.append(f"{remedy(_by_kind(found)[0][0].reason)}.")
-    if aside := len(rows) - len(used):
-        lines.append(f"{count(aside, 'more trial')} disturbed and repeated")
-    return [*lines, *_one_core(summary)]
+    aside = len(rows) - len(used)
+    repeated = [f"{count(aside, 'more trial')} disturbed and repeated"] if aside else []
+    return _with_remedy(found, len(used)) + repeated + _one_core(summary)
 
 
 def event_doubts(summary: EventSummary) -> list[str]:
@@ -117,10 +114,7 @@ def event_doubts(summary: EventSummary) -> list[str]:
     found = [
         Doubted(each.number, each.server, why) for each in summary.trials for why in each.flags
     ]
-    lines = _most_frequent(found, len(summary.trials))
-    if found:
-        lines.append(f"{remedy(_by_kind(found)[0][0].reason)}.")
-    return [*lines, *_one_core(summary)]
+    return _with_remedy(found, len(summary.trials)) + _one_core(summary)
 
 
 def failures_list(summaries: Iterable[Summary]) -> str:
@@ -162,6 +156,12 @@ def _most_frequent(reasons: Iterable[Doubted], trials: int) -> list[str]:
     kinds = _by_kind(reasons)
     more = [count(len(kinds) - SHOWN, "more reason")] if len(kinds) > SHOWN else []
     return [_told(found, trials) for found in kinds[:SHOWN]] + more
+
+
+def _with_remedy(found: Sequence[Doubted], trials: int) -> list[str]:
+    """The same, and what helps against the most frequent one."""
+    helps = [f"{remedy(_by_kind(found)[0][0].reason)}."] if found else []
+    return _most_frequent(found, trials) + helps
 
 
 def _by_kind(reasons: Iterable[Doubted]) -> list[list[Doubted]]:
