@@ -2,7 +2,7 @@ import io
 
 from rich.console import Console
 
-from stackcost.campaign.record import shown
+from stackcost.campaign.shown import shown
 
 
 def test_without_a_terminal_each_step_is_one_plain_line_with_the_time_left() -> None:

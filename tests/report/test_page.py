@@ -11,7 +11,7 @@ from stackcost.analysis.spread import spread
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Factor, Memory, ServerResult
 from stackcost.report.page import QUESTION, as_page
-from stackcost.report.plots.cpu import factor_intervals, memory_by_system
+from stackcost.report.plots.costs import factor_intervals, memory_by_system
 from stackcost.report.plots.drawing import as_svg, labels, panels, title
 from stackcost.report.show import as_html
 from stackcost.report.tables import TextTable, memory_table, short_memory_table

@@ -24,6 +24,9 @@ TOLERANCE = 0.01  # of wall time x cores
 class AccountedTime:
     """Seconds over all cores in one phase.
 
+    An account that does not close has lost time, or booked some twice, and no figure of it is worth
+    more than the gap.
+
     `wall`: its length x cores. `exact`: what the tracepoints booked; time that a hypervisor took
     lies inside. `ticks`: all columns of /proc/stat, steal among them, which a kernel that accounts
     by ticks only estimates; None when not read. `stolen`: its column steal.

@@ -32,6 +32,10 @@ KINDS = ("user", "system", "receive polls")
 def backend_cost(seen: Readings, cpus: Collection[int]) -> Cost:
     """Microseconds of the server behind a device per completed connection, by kind.
 
+    On the device's cores it is a part of the cost of device and server together, which is that of
+    the cores. On the generator's cores it is all that is known of the server. Softirqs cannot be
+    divided between those who share a core, so they are in no figure of it.
+
     `cpus`: the cores on which it runs. "user" and "system" are its processes',
     "receive polls" the kernel's threads for its interface. Empty if there is no such server.
     """

@@ -33,7 +33,12 @@ class Owned(NamedTuple):
 
 
 def owners(holds: Sequence[Readings]) -> dict[str, dict[str, Owned]]:
-    """By cache and function, over all holds of a round; empty where nothing was followed."""
+    """By cache and function, over all holds of a round; empty where nothing was followed.
+
+    How many bytes of a cache a flow takes is exact: the slope of the cache. Its owners' shares are
+    those of the objects that were allocated on the server's cores while flows were opened, and were
+    left when memory was read; some of these were followed, drawn at random.
+    """
     counted: dict[str, dict[str, list[float]]] = defaultdict(
         lambda: defaultdict(lambda: [0.0, 0.0])
     )

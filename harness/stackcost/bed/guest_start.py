@@ -58,6 +58,9 @@ def engine_warning() -> str:
 def copy_suite(ssh: list[str]) -> None:
     """Copy the package, the suite's files and the engine, in the places that a wheel has.
 
+    The engine of a checkout is built for the processor of this machine, and an emulated one has
+    fewer instructions. So a guest gets the engine that a package would have, if that is built.
+
     `ssh`: the command that runs another in the guest. StackcostError when it does not take it.
     """
     command = [*ssh, f"tar --extract --no-same-owner --directory {SITE}"]

@@ -93,7 +93,10 @@ REPEATED_SHARE = 0.25
 
 
 class Repeats:
-    """Decides about repeats for all trials of a run, and counts them."""
+    """Decides about repeats for all trials of a run, and counts them.
+
+    Every other judgement about a trial is made when the run is read.
+    """
 
     def __init__(self) -> None:
         self._trials = self._repeats = 0

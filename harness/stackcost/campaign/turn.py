@@ -27,7 +27,12 @@ def draw_seed() -> int:
 
 
 def in_order(systems: Sequence[System], round_number: int, seed: int | None) -> Sequence[System]:
-    """The order in a round (the first is 1).
+    """The order of the systems' turns in a round (the first is 1).
+
+    It is drawn at random for each round on its own. So the signs of the pairs of two equal systems
+    are independent, whatever disturbs the host and with which period, which is just what the test
+    of pairs assumes. A fixed order A B B A would be in step with whatever repeats itself every two
+    rounds. With one draw for each two rounds, the second round would follow from the first.
 
     `seed`: of the run. None, in older runs, which drew no order: as given, then reversed.
     """

@@ -4,7 +4,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address
 from typing import Literal, NamedTuple, Self
 
 MOST = 50_000_000  # clients of one range; TRex has this limit, too
-# RFC 6890 has the special ones; the last two are the bed's own links (contracts/addresses.py).
+# RFC 6890 has the special ones; the last two are the bed's own links.
 NOT_USABLE = {
     IPv4Network("0.0.0.0/8"): "which name no host",
     IPv4Network("127.0.0.0/8"): "which are loopback",

@@ -20,7 +20,11 @@ KEY_DIGITS = 8
 
 
 def fingerprint(machine: Mapping[str, Any]) -> Fingerprint:
-    """The fingerprint of a machine that `stackcost.collect.machine` described."""
+    """The fingerprint of a machine that `stackcost.collect.machine` described.
+
+    The gate has to judge a new kernel or nginx on the same machine, so these do not change it. They
+    are listed among the differences.
+    """
     processors, memory = machine.get("processors", {}), machine.get("memory", {})
     return {
         "processor": str(processors.get("model")),

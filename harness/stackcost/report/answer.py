@@ -29,6 +29,9 @@ PARTS = ("contracts", "host", "store", "analysis", "report")  # all that reads a
 def basis_of(run: RunFolder, program: bytes = b"") -> str:
     """Digest of the files from which a run's results are computed.
 
+    A file of the run counts by its name, length and moment of writing: to read them all again would
+    take as long as to compute. Of the program every file counts by its content.
+
     `program`: `program_digest()`, for a caller that has many runs.
     """
     digest = sha256(program or program_digest())

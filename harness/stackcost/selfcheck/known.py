@@ -29,7 +29,12 @@ TLS = TlsSettings(certificate=P256)
 def known_handshake_steps(
     session: ProfileSession, server: CalibrationServer, rounds: int
 ) -> PlannedTrials[list[Row]]:
-    """Rows of a burn in each handshake, from `rounds` rounds."""
+    """Rows of a burn in each handshake, from `rounds` rounds.
+
+    The cost is the difference to the trial just before, whose busy loops are half as long. With
+    none the core would sleep between handshakes, and these would cost more: it and its caches were
+    not warm.
+    """
     found: dict[str, Values] = defaultdict(Values)
     plain = session.experiment
     less, more = (burn_of(times * BURN_US, "each TLS handshake") for times in (1, 2))

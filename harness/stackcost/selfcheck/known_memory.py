@@ -52,7 +52,12 @@ for turn in range(1000):
 def second_observer(
     namespace: str, cpus: Collection[int], processes: Sequence[int]
 ) -> Iterator[None]:
-    """It observes `processes` inside, on `cpus`, some times a second."""
+    """It observes `processes` inside, on `cpus`, some times a second.
+
+    It does what lsof, a monitoring agent or a shell user does. Each leaves objects in the kernel: a
+    dentry and an inode for each descriptor of the server, and a dentry for each name that was
+    looked up.
+    """
     observer = run(
         namespace,
         [sys.executable, "-S", "-c", OBSERVE, *map(str, processes)],

@@ -4,7 +4,7 @@ Colours are those of Okabe and Ito, which colour-blind readers can distinguish; 
 different markers, so that a grey print is readable.
 """
 
-from stackcost.report.plots.cpu import (
+from stackcost.report.plots.costs import (
     cores_by_kind,
     cost_by_system,
     cost_over_payload,
