@@ -1,21 +1,26 @@
 """A window in which no connection ended has no figure per connection, and says why."""
 
 from stackcost.analysis.checks import checks
-from stackcost.analysis.flags import flags_of
+from stackcost.analysis.flags import disturbances, failures_of, flags_of
 from stackcost.analysis.overload import overload
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summary import Level
 from stackcost.contracts.load import rate_words
 from stackcost.contracts.trial import Trial
 from tests.analysis.http_trials import asked, summary
-from tests.analysis.trials import counter, load_trial
+from tests.analysis.trials import counter, hold_trial, load_trial
 
 
 def without_ends(started: float) -> Trial:
     """The server's core was busy as ever, and of what was started in the window nothing ended."""
+    return begun(started, 0.0)
+
+
+def begun(started: float, ended: float) -> Trial:
+    """Of 10,000 connections that a window of 10 s should have, so many began and ended there."""
     trial = load_trial()
     trial.samples = [s for s in trial.samples if s.metric != "trex.counter"]
-    for name, grown in (("tcps_connattempt", started), ("tcps_closed", 0.0), ("tcps_drops", 0.0)):
+    for name, grown in (("tcps_connattempt", started), ("tcps_closed", ended), ("tcps_drops", 0.0)):
         labels = {"engine": "generator", "side": "client", "counter": name}
         trial.samples += counter("trex.counter", grown, labels)
     return trial
@@ -55,6 +60,27 @@ def test_a_server_that_completed_nothing_has_a_rate_of_zero_and_no_cost() -> Non
     assert level["completed_cps"].median == 0.0
     assert unknown(level) == {"no connection ended in the sustain window"}
     assert "completed 0 connections/s of 1,000 offered" in flags_of(Readings(trial), (1,))
+
+
+def test_what_the_generator_did_not_offer_or_nobody_counted_is_no_failure_of_a_server() -> None:
+    """ "no connection fell inside the sustain window" stood under "Not served as asked"."""
+    missed, slow, fast = (Readings(begun(*each)) for each in ((0, 0), (6e3, 7.4e3), (13e3, 13e3)))
+    assert disturbances(missed, (1,)) == ["no connection fell inside the sustain window"]
+    assert disturbances(slow, (1,)) == ["the generator began 600 connections/s of 1,000"]
+    assert disturbances(fast, (1,)) == ["the generator began 1,300 connections/s of 1,000"]
+    for seen in (missed, slow, fast):
+        assert failures_of(seen) == [] and not overload(seen, (1,))
+    behind = Readings(begun(6e3, 5e3))
+    assert failures_of(behind) == overload(behind, (1,)) != []
+
+
+def test_what_was_not_counted_may_have_been_served() -> None:
+    load, hold = load_trial(), hold_trial(2_000, {})
+    load.samples = [s for s in load.samples if s.metric != "trex.counter"]
+    hold.load.held_flows = None
+    words = ("connections of the sustain window were not counted", "held flows were not counted")
+    for trial, why in zip((load, hold), words, strict=True):
+        assert failures_of(Readings(trial)) == [] and why in flags_of(Readings(trial), (1,))
 
 
 def test_an_idle_load_is_shown_with_its_rate() -> None:

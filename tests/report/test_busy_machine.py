@@ -2,17 +2,22 @@
 
 import io
 
+import pytest
 from rich.console import Console
 
 from stackcost.analysis.factors import headline
+from stackcost.analysis.flags import disturbances
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.remedies import HOST, PROGRAMS
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.trial import Trial
+from stackcost.report.flags import mostly_disturbed
 from stackcost.report.story import opening
 from stackcost.report.tables.short import unknown_factors
 from stackcost.report.terminal import print_screen
 from tests.analysis.runs import CONTEXT, SYSTEMS, compared
+from tests.analysis.trials import add_other_program, counter, load_trial
 
 WORDS = "The machine was not quiet: 9 of 12 trials were disturbed, most often so: the machine"
 
@@ -57,3 +62,38 @@ def test_an_unknown_factor_is_at_nothing() -> None:
     trials = [trial for trial in compared() if trial.server == "nginx/kernel"]
     (cpu, _) = unknown_factors(summarise(trials, CONTEXT).factors)
     assert "at no load" not in cpu and ": n/a: no load was measured on both servers" in cpu
+
+
+LATE = "23.0% of connections started later than scheduled"
+PROGRAM = "other programs took 40.0% of the server's cores"
+STOLEN = "30.0% of core 1's time stolen by the hypervisor"
+SLOW = "the server's cores were 8.0% slower than at full speed"
+
+
+@pytest.mark.parametrize(
+    ("causes", "quoted", "helps"),
+    [
+        ([[PROGRAM, LATE]] * 7 + [[SLOW, LATE]] * 5, PROGRAM, PROGRAMS),
+        ([[PROGRAM, LATE]] * 5 + [[STOLEN, LATE]] * 4 + [[SLOW, LATE]] * 3, STOLEN, HOST),
+    ],
+)
+def test_the_advice_is_of_the_trials_first_causes_and_not_of_what_follows_from_them(
+    causes: list[list[str]], quoted: str, helps: str
+) -> None:
+    """Connections start late because of what takes the cores: it said to lower the load."""
+    found = summarise(compared(), CONTEXT)
+    loads = [row for row in found.trials if row.part == "load"]
+    rows = [
+        row.model_copy(update={"disturbed": why}) for row, why in zip(loads, causes, strict=True)
+    ]
+    told = mostly_disturbed(found.model_copy(update={"trials": rows}))
+    assert f"most often so: {quoted} (trial" in told and told.endswith(f"{helps}.")
+
+
+def test_the_larger_cause_of_a_trial_is_its_first() -> None:
+    small, large = load_trial(), load_trial()
+    for trial, taken in ((small, 0.3), (large, 5.0)):
+        add_other_program(trial, taken)
+        trial.samples += counter("cpu.time", 0.1, {"cpu": "1", "kind": "steal", "book": "made"})
+    first = [disturbances(Readings(trial), (1,))[0] for trial in (small, large)]
+    assert "stolen" in first[0] and "other programs" in first[1]

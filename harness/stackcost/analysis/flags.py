@@ -69,6 +69,7 @@ def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     found += generator_limits(seen)
     if not trial.traffic.holds:  # of held flows it matters how many there are, not when they came
         found += late_starts(seen)
+        found += _offered_otherwise(seen)
     found += _moved_limits(seen)
     if trial.traffic.ended_early:
         found.append("the clients ended before the last reading")
@@ -99,18 +100,21 @@ def _clients_not_running(seen: Readings) -> list[str]:
 
 
 def _disturbed_cores(seen: Readings, server_cpus: Collection[int]) -> list[str]:
-    """What falsifies CPU time. An emulated host has none: its cores are programs among others."""
-    trial, found = seen.trial, list[str]()
-    steal = core_time.steal_shares(seen)
-    for cpu, share in sorted(steal.items()):
-        if share > thresholds.STEAL_LIMIT:
-            found.append(f"{share:.1%} of core {cpu}'s time stolen by the hypervisor")
-    if trial.traffic.holds:
-        return found
-    foreign = core_time.foreign_share(seen, server_cpus)
-    if foreign is not None and foreign > thresholds.FOREIGN_LIMIT:
-        found.append(f"other programs took {foreign:.1%} of the server's cores")
-    return found + _slowed(seen, server_cpus)
+    """What falsifies CPU time, the largest share first: it is the cause to look for.
+
+    An emulated host has none: its cores are programs among others.
+    """
+    found = [
+        (share, f"{share:.1%} of core {cpu}'s time stolen by the hypervisor")
+        for cpu, share in sorted(core_time.steal_shares(seen).items())
+        if share > thresholds.STEAL_LIMIT
+    ]
+    if not seen.trial.traffic.holds:
+        foreign = core_time.foreign_share(seen, server_cpus)
+        if foreign is not None and foreign > thresholds.FOREIGN_LIMIT:
+            found.append((foreign, f"other programs took {foreign:.1%} of the server's cores"))
+        found += _slowed(seen, server_cpus)
+    return [words for _, words in sorted(found, key=lambda each: -each[0])]
 
 
 def generator_limits(seen: Readings) -> list[str]:
@@ -128,6 +132,24 @@ def late_starts(seen: Readings) -> list[str]:
     if kept and kept.opened and kept.late / kept.opened > thresholds.LATE_LIMIT:
         return [f"{kept.late / kept.opened:.1%} of connections started later than scheduled"]
     return []
+
+
+def _offered_otherwise(seen: Readings) -> list[str]:
+    """Whether the window missed the load, or the generator began less of it there, or more.
+
+    Of a rate so low that a window may have no connection, nothing is said.
+    """
+    offered = seen.trial.offered_cps
+    if "rate missed" not in seen.trial.traffic.failures or "sustain" not in seen.phases:
+        return []
+    if offered * seen.phases["sustain"].length < 1:
+        return []
+    if flows.missed(seen):
+        return [flows.why_no_connection(seen)]
+    begun = flows.begun_rate(seen)
+    if begun is None or abs(begun - offered) <= thresholds.RATE_TOLERANCE * offered:
+        return []
+    return [f"the generator began {rate_words(begun)} connections/s of {rate_words(offered)}"]
 
 
 def steadiness_of(seen: Readings) -> Steadiness | None:
@@ -164,14 +186,16 @@ def _of_clocks(seen: Readings) -> list[str]:
     ]
 
 
-def _slowed(seen: Readings, server_cpus: Collection[int]) -> list[str]:
-    """Whether the server's cores were slowed too long for the rest of the trial to be its cost."""
+def _slowed(seen: Readings, server_cpus: Collection[int]) -> list[tuple[float, str]]:
+    """By how much the server's cores were slowed, and words for it, if that was too long for the
+    rest of the trial to be its cost.
+    """
     slowed, found = slowed_share(seen, server_cpus), undisturbed(seen, server_cpus)
     if slowed is None or slowed <= thresholds.SLOWED_LIMIT or (found and found.enough):
         return []
     least = thresholds.UNDISTURBED_LEAST_S
     but = f", except for {found.seconds:.1f} s ({least:.1f} s are needed)" if found else ""
-    return [f"the server's cores were {slowed:.1%} slower than at full speed{but}"]
+    return [(slowed, f"the server's cores were {slowed:.1%} slower than at full speed{but}")]
 
 
 def _kernel_log(seen: Readings) -> list[str]:
@@ -198,7 +222,7 @@ def _moved_limits(seen: Readings) -> list[str]:
 
 def _of_readings(seen: Readings) -> list[str]:
     """What went wrong with reading a profile's connections, and what was sent again."""
-    trial, found = seen.trial, list[str]()
+    trial, found = seen.trial, _not_counted(seen)
     overrun = trial.traffic.overrun_s or 0.0
     if overrun > thresholds.OVERRUN_LIMIT_S:
         found.append(
@@ -215,6 +239,17 @@ def _of_readings(seen: Readings) -> list[str]:
     if trial.traffic.unexpectedly_retransmitted:
         found.append(f"{trial.traffic.retransmitted:,} segments retransmitted")
     return found + _failed_collectors(trial)
+
+
+def _not_counted(seen: Readings) -> list[str]:
+    """What a server was asked for and was not counted: it may have served it."""
+    load = seen.trial.traffic
+    if "flows not held" in load.failures and load.held_flows is None:
+        return ["held flows were not counted"]
+    counted = flows.completed_rate(seen) is not None or flows.missed(seen)
+    if "rate missed" in load.failures and not counted:
+        return ["connections of the sustain window were not counted"]
+    return []
 
 
 def _late_handshakes(seen: Readings) -> list[str]:
@@ -305,19 +340,14 @@ def _failed_collectors(trial: Trial) -> list[str]:
 
 def _of_hold(seen: Readings) -> list[str]:
     load = seen.trial.traffic
-    if load.held_flows is None:
-        return ["held flows were not counted"]
-    if load.held_flows == load.open_flows:
+    if load.held_flows is None or load.held_flows == load.open_flows:
         return []
     return [f"{load.held_flows:,.10g} flows held open, not {load.open_flows:,}"]
 
 
 def _of_rate(seen: Readings) -> list[str]:
     rate, offered = flows.completed_rate(seen), seen.trial.offered_cps
-    if rate is None:
-        why = flows.why_no_connection(seen)
-        return [why or "connections of the sustain window were not counted"]
-    if abs(rate - offered) <= thresholds.RATE_TOLERANCE * offered:
+    if rate is None or rate >= (1 - thresholds.RATE_TOLERANCE) * flows.asked_rate(seen):
         return []
     return [f"completed {rate_words(rate)} connections/s of {rate_words(offered)} offered"]
 

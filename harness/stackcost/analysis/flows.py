@@ -24,7 +24,7 @@ def completed_in(seen: Readings) -> float | None:
         if served is None and whole and seen.window:
             return whole.rate * seen.window.length
         return served
-    if _missed(seen):
+    if missed(seen):
         return None
     return seen.growth_of_difference(
         "trex.counter", "counter", "tcps_closed", ABORTED, **GENERATORS_CLIENTS
@@ -42,7 +42,7 @@ def why_no_connection(seen: Readings) -> str:
 
     Less than one is none: between two readings a counter is taken to grow evenly.
     """
-    if _missed(seen):
+    if missed(seen):
         return f"no connection fell inside the {seen.phase} window"
     count = completed_in(seen)
     if count is None or count >= 1:
@@ -50,8 +50,8 @@ def why_no_connection(seen: Readings) -> str:
     return f"no {seen.trial.traffic.unit} ended in the {seen.phase} window"
 
 
-def _missed(seen: Readings) -> bool:
-    """Whether no connection began in a phase, and none ended."""
+def missed(seen: Readings) -> bool:
+    """Whether no connection began in a phase, and none ended: it says nothing of the server."""
     counted = [_grown(seen, name) for name in ("tcps_connattempt", "tcps_closed")]
     return all(number is not None and number < 1 for number in counted)
 
@@ -64,6 +64,20 @@ def completed_rate(seen: Readings) -> float | None:
     """The same per second of the phase."""
     count = completed_in(seen)
     return None if count is None else count / seen.phases[seen.phase].length
+
+
+def begun_rate(seen: Readings) -> float | None:
+    """Connections that began, per second of the phase."""
+    count = attempted_in(seen)
+    return None if count is None else count / seen.phases[seen.phase].length
+
+
+def asked_rate(seen: Readings) -> float:
+    """What a server was asked for in the phase, connections/s: the offered rate, or what the
+    generator began where that is less. What was not begun, no server can complete.
+    """
+    offered, begun = seen.trial.offered_cps, begun_rate(seen)
+    return offered if begun is None else min(offered, begun)
 
 
 def kept_up(completed_cps: float, offered_cps: float) -> bool:

@@ -43,7 +43,7 @@ def out_of_time(seen: Readings, cpus: Collection[int], spins: bool = False) -> l
 
 def _behind(seen: Readings) -> list[str]:
     rate, offered = flows.completed_rate(seen), seen.trial.offered_cps
-    if rate is None or flows.kept_up(rate, offered):
+    if rate is None or flows.kept_up(rate, flows.asked_rate(seen)):
         return []
     return [f"completed {rate_words(rate)} connections/s of {rate_words(offered)} offered"]
 

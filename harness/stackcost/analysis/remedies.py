@@ -21,7 +21,8 @@ REMEDIES = {
     r"stolen by the hypervisor|the hypervisor (took|used)": HOST,
     r"slower than at full speed|slowed the server's cores|never reached the speed": HOST,
     r"machine was suspended": AWAKE,
-    r"busy, above|of the connections, its part|not started|started later": GENERATOR,
+    r"busy, above|of the connections, its part|not started|started later|the generator began|"
+    r"fell inside the": GENERATOR,
     r"a client waited for its core": CLIENTS,
     r"a client was stopped": STOPPED,
     r"another program changed it": LIMIT,

@@ -1,5 +1,6 @@
 """Says while there is time that the machine is disturbed: before a run, and while it goes."""
 
+from collections import Counter
 from collections.abc import Collection
 
 from stackcost.analysis.flags import disturbances
@@ -37,16 +38,17 @@ def words_before(taken: TakenCores) -> str:
 
 
 class DisturbedInARow:
-    """Counts the trials that were disturbed one after the other."""
+    """Keeps the causes of the trials that were disturbed one after the other."""
 
     def __init__(self) -> None:
-        self._count = 0
+        self._causes: list[str] = []
 
     def words(self, trial: Trial, cpus: Collection[int]) -> str:
         """A sentence after the third such trial, once; else empty. `cpus`: the server's."""
         found = disturbances(Readings(trial), cpus)
-        self._count = self._count + 1 if found else 0
-        if self._count != IN_A_ROW:
+        self._causes = self._causes + found[:1] if found else []
+        if len(self._causes) != IN_A_ROW:
             return ""
         told = f"{IN_A_ROW} trials in a row were disturbed, the last one: {found[0]}"
-        return f"{told}. {remedy(found[0])}."
+        ((helps, _),) = Counter(map(remedy, self._causes)).most_common(1)
+        return f"{told}. {helps}."

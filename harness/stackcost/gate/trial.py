@@ -167,8 +167,8 @@ def too_few(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> st
     reasons = left_out(trials, others)
     if not reasons or len(trials) - len(reasons) >= GATE_LEAST_JUDGED:
         return ""
-    ((most, _),) = Counter(reasons.values()).most_common(1)
-    return f"{left_out_words(trials, others)}. {remedy(most)}"
+    ((helps, _),) = Counter(map(remedy, reasons.values())).most_common(1)
+    return f"{left_out_words(trials, others)}. {helps}"
 
 
 def left_out_words(trials: Sequence[GateTrial], others: Sequence[GateTrial] = ()) -> str:

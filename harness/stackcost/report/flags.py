@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from stackcost.analysis.ceiling.summary import CeilingSummary
@@ -74,12 +75,12 @@ def mostly_disturbed(summary: Summary, systems: Collection[str] = ()) -> str:
     disturbed = [trial for trial in used if trial.disturbed]
     if 2 * len(disturbed) <= len(used):
         return ""
-    most = _by_kind(_doubted(trial, reason) for trial in disturbed for reason in trial.disturbed)[0]
+    most = _commonest([_doubted(trial, trial.disturbed[0]) for trial in disturbed])
     were = "was" if len(disturbed) == 1 else "were"
     return (
         f"The machine was not quiet: {len(disturbed)} of {count(len(used), 'trial')} {were} "
-        f"disturbed, most often so: {_quoted(most)}. Costs are those of such a machine, and a load "
-        f"that was not held may be held by a quiet one. {remedy(most[0].reason)}."
+        f"disturbed, most often so: {_quoted([most])}. Costs are those of such a machine, and a "
+        f"load that was not held may be held by a quiet one. {remedy(most.reason)}."
     )
 
 
@@ -103,18 +104,18 @@ def search_doubts(summary: CeilingSummary) -> list[str]:
     """Why a run's searches may be doubted: what disturbed the trials that they went on with."""
     rows = [(each.server, row) for each in summary.ceilings for row in each.trace]
     used = [(server, row) for server, row in rows if row.decisive]
-    found = [Doubted(row.number, server, why) for server, row in used for why in row.disturbed]
+    found = [[Doubted(row.number, server, why) for why in row.disturbed] for server, row in used]
     aside = len(rows) - len(used)
     repeated = [f"{count(aside, 'more trial')} disturbed and repeated"] if aside else []
-    return _with_remedy(found, len(used)) + repeated + _one_core(summary)
+    return _with_remedy(found) + repeated + _one_core(summary)
 
 
 def event_doubts(summary: EventSummary) -> list[str]:
     """Why a run's events may be doubted: what the machine did in their trials."""
     found = [
-        Doubted(each.number, each.server, why) for each in summary.trials for why in each.flags
+        [Doubted(each.number, each.server, why) for why in each.flags] for each in summary.trials
     ]
-    return _with_remedy(found, len(summary.trials)) + _one_core(summary)
+    return _with_remedy(found) + _one_core(summary)
 
 
 def failures_list(summaries: Iterable[Summary]) -> str:
@@ -158,10 +159,21 @@ def _most_frequent(reasons: Iterable[Doubted], trials: int) -> list[str]:
     return [_told(found, trials) for found in kinds[:SHOWN]] + more
 
 
-def _with_remedy(found: Sequence[Doubted], trials: int) -> list[str]:
-    """The same, and what helps against the most frequent one."""
-    helps = [f"{remedy(_by_kind(found)[0][0].reason)}."] if found else []
-    return _most_frequent(found, trials) + helps
+def _with_remedy(trials: Sequence[Sequence[Doubted]]) -> list[str]:
+    """The same of what disturbed each trial, and what helps against the commonest cause."""
+    causes = [found[0] for found in trials if found]
+    helps = [f"{remedy(_commonest(causes).reason)}."] if causes else []
+    return _most_frequent(chain.from_iterable(trials), len(trials)) + helps
+
+
+def _commonest(causes: Sequence[Doubted]) -> Doubted:
+    """The first of the trials whose cause has the remedy that most of them have. The cause of a
+    trial is its first disturbance: the others follow from it.
+    """
+    by_remedy: dict[str, list[Doubted]] = {}
+    for each in causes:
+        by_remedy.setdefault(remedy(each.reason), []).append(each)
+    return max(by_remedy.values(), key=len)[0]
 
 
 def _by_kind(reasons: Iterable[Doubted]) -> list[list[Doubted]]:
