@@ -65,16 +65,16 @@ def test_an_experiment_whose_loads_are_shares_first_finds_what_the_slowest_holds
 ) -> None:
     experiment = read_experiment(COMPARE, quick=True)
     feed = comparison.turns_of(experiment, campaign)
-    asked = [next(feed), feed.send((Held(40_000.0), ""))]
+    asked = [next(feed), feed.send((Held(4_400.0), ""))]
     assert [turn.where for turn in asked] == [
         f"search for the ceiling of {name}" for name in ("nginx/kernel", "astf-peer")
     ]
     first_s, second_s, *own = to_come(progress)
     assert first_s > second_s, "the second search begins at what the first one found"
-    rest = [feed.send((Held(36_000.0, (30_000.0,)), "")), *feed]
-    found, rates = campaign.folder.manifest().loads_found, experiment.load.rates_of(36_000.0)
+    rest = [feed.send((Held(4_000.0, (3_300.0,)), "")), *feed]
+    found, rates = campaign.folder.manifest().loads_found, experiment.load.rates_of(4_000.0)
     assert found is not None and found.offered_cps == rates
-    assert found.not_held == {"astf-peer": [30_000.0]}
+    assert found.not_held == {"astf-peer": [3_300.0]}
     assert {tuple(turn.experiment.load.offered_cps) for turn in rest} == {tuple(rates)}
     assert to_come(progress) == own and len(rest) == len(own)
 

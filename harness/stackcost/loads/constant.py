@@ -18,7 +18,7 @@ from stackcost.session.profile_session import ProfileSession
 # The load continues for this long after the sustain window, so that the end of the window is read
 # under load. Reading takes some tens of milliseconds, and seconds on a slow host.
 OVERHANG_S = 0.5
-EXTRA_S = 0.6  # of a trial, measured on a machine with two cores; for the remaining time only
+EXTRA_S = 1.0  # of a trial, measured on a machine with two cores; for the remaining time only
 # The server's CPU time and the speed of its cores are read this often, so that undisturbed
 # slices can be separated from the others.
 OFTEN = ("cpu account", "core speed", "peer time")

@@ -106,6 +106,8 @@ def identity(trial: Trial) -> tuple[object, ...]:
     return trial.server, trial.round, *trial.load.identity
 
 
+# Connections/s of a server on one core, for the time left only, until a search has found it.
+TYPICAL_CEILING = 4_000.0
 GO_ON = "to resume, run: stackcost run --resume"
 
 
@@ -192,7 +194,8 @@ def turns_of(
         and not experiment.counted
         and not campaign.manifest.loads_found
     ):
-        planned = plan(at_loads(experiment, campaign.manifest), lacking=lacking)
+        guessed = experiment.offering(experiment.load.offered_shares, TYPICAL_CEILING)
+        planned = plan(guessed, lacking=lacking)
         systems = [
             each for each in variants(experiment) if not each.lacking and each.name not in lacking
         ]

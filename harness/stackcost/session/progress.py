@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-LEARNED_S = 10.0  # of planned steps: then half of their deviation is expected of the rest
+LEARNED_S = 4.0  # of planned steps: then half of their deviation is expected of the rest
 LEAST_SHARE = 0.1  # of its plan; a step that took less was left out, and says nothing of others
 MAKING_BED = "making the test bed"
 
@@ -32,6 +32,20 @@ class Now:
 
 
 @dataclass(slots=True)
+class Learned:
+    """What steps of one kind took, seconds, with their repeats and what lay between them, and what
+    was planned for them.
+    """
+
+    planned_s: float = 0.0
+    took_s: float = 0.0
+
+    def scale(self, otherwise: float = 1.0) -> float:
+        """How many times as long as planned such steps take; `otherwise`: before any was made."""
+        return (LEARNED_S * otherwise + self.took_s) / (LEARNED_S + self.planned_s)
+
+
+@dataclass(slots=True)
 class Search:
     """A part of a turn whose trials follow from each other. `left_s`: seconds that it still takes,
     without the trial that runs.
@@ -44,8 +58,10 @@ class Progress:
     """Gets a run's plan once (`expect`), and then each turn and each trial when it begins.
 
     While a set-up or a trial runs, its own seconds pass. When it is over, what it took is compared
-    with its plan, and what is left is expected to be as much longer or shorter as all steps were:
-    those that repeat a trial, which no plan has, make it longer.
+    with its plan, and what is left is expected to be as much longer or shorter as the steps of its
+    kind were, or all steps where none of its kind was made: a busy machine takes three times as
+    long to set up a test bed, and little longer for a trial. Repeats, which no plan has, make what
+    is left longer.
     """
 
     def __init__(self) -> None:
@@ -54,10 +70,13 @@ class Progress:
         self._to_come: list[float] = []
         self._turn = self._system = self._doing = self._load = ""
         self._number = 0
-        self._passed_s = self._rest_s = self._step_s = self._began = 0.0
-        self._planned_s = self._took_s = 0.0  # of the steps that are over
+        self._passed_s = self._rest_s = self._setup_s = self._step_s = self._began = 0.0
+        self._ended: float | None = None  # the last step
         self._is_planned = True
+        self._all, self._setups, self._searches, self._trials = (Learned() for _ in range(4))
+        self._kind = self._setups  # of the step that runs
         self._search: Search | None = None
+        self._searched = False  # in this turn
 
     def subscribe(self, listener: Callable[[Now], None]) -> None:
         """Call `listener` each time that something else is done; it must not wait."""
@@ -85,7 +104,10 @@ class Progress:
         self._rest_s, *self._to_come = self._to_come or [setup_s]
         self._turn, self._system, self._doing = name, system, MAKING_BED
         self._number += 1
-        self._begin(setup_s)
+        self._setup_s, self._searched = setup_s, False
+        self._begin(self._setups, setup_s)
+        if self._ended is not None:
+            self._began = self._ended  # the last test bed was undone since then
         try:
             yield
         finally:
@@ -97,7 +119,8 @@ class Progress:
         """A trial of this load runs. `again`: words for one that repeats the last and so comes on
         top of the plan.
         """
-        self._begin(seconds, planned=not again)
+        kind = self._searches if self._search else self._trials
+        self._begin(kind, seconds, planned=not again)
         self._load = load
         self.say(load + again)
         try:
@@ -109,7 +132,7 @@ class Progress:
     def search(self, seconds: float) -> Iterator[Search]:
         """A search goes on, for which the turn has `seconds`; what comes after it keeps its own."""
         self._rest_s = max(0.0, self._rest_s - seconds)
-        self._search = Search(seconds)
+        self._search, self._searched = Search(seconds), True
         try:
             yield self._search
         finally:
@@ -125,9 +148,15 @@ class Progress:
     def now(self) -> Now:
         """What is done at this moment. Another thread may ask, too."""
         took_s = time.monotonic() - self._began if self._step_s else 0.0
-        scale = (LEARNED_S + self._took_s) / (LEARNED_S + self._planned_s)
-        rest_s = self._rest_s + (self._search.left_s if self._search else 0.0)
-        left_s = max(0.0, scale * self._step_s - took_s) + scale * rest_s
+        whole = self._all.scale()
+        setups, searches, trials = (
+            each.scale(whole) for each in (self._setups, self._searches, self._trials)
+        )
+        search_s = self._search.left_s if self._search else 0.0
+        left_s = max(0.0, self._kind.scale(whole) * self._step_s - took_s)
+        left_s += searches * search_s + trials * self._rest_s
+        setups_s = min(self._setup_s * len(self._to_come), sum(self._to_come))
+        later_s = sum(self._to_come) - setups_s
         return Now(
             turn=self._turn,
             system=self._system,
@@ -137,10 +166,10 @@ class Progress:
             load=self._load,
             passed_s=self._passed_s + took_s,
             turn_left_s=left_s,
-            left_s=left_s + scale * sum(self._to_come),
+            left_s=left_s + setups * setups_s + (whole if self._searched else trials) * later_s,
         )
 
-    def _begin(self, seconds: float, planned: bool = True) -> None:
+    def _begin(self, kind: Learned, seconds: float, planned: bool = True) -> None:
         """A set-up or a trial begins; its seconds come from the search that goes on, or the turn.
 
         Not `planned`: they come on top.
@@ -150,12 +179,17 @@ class Progress:
             self._search.left_s = max(0.0, self._search.left_s - seconds)
         elif planned:
             self._rest_s = max(0.0, self._rest_s - seconds)
-        self._step_s, self._began, self._is_planned = seconds, time.monotonic(), planned
+        self._kind, self._is_planned = kind, planned
+        self._step_s, self._began = seconds, time.monotonic()
 
     def _end(self) -> None:
-        took_s = time.monotonic() - self._began if self._step_s else 0.0
+        if not self._step_s:
+            return
+        self._ended = time.monotonic()
+        took_s = self._ended - self._began
         self._passed_s += took_s
         if took_s > LEAST_SHARE * self._step_s:
-            self._took_s += took_s
-            self._planned_s += self._step_s if self._is_planned else 0.0
+            for learned in (self._kind, self._all):
+                learned.took_s += took_s
+                learned.planned_s += self._step_s if self._is_planned else 0.0
         self._step_s, self._load = 0.0, ""
