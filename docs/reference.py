@@ -11,7 +11,7 @@ import itertools
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import typer
 import stackcost
 import stackcost.cli.entry
 from stackcost.analysis.figures import registry
+from stackcost.analysis.figures.figure import Declared
 from stackcost.cli.application import app
 from stackcost.experiment.schema import Experiment
 from stackcost.frames.columns import TABLES, Column
@@ -74,14 +75,13 @@ def scripts() -> dict[str, str]:
 
 def _commands_page() -> str:
     index = [_link(name, f"stackcost {name}") for name in commands()]
-    index += (_link(path, path) for path in scripts())
+    index.append(_link("scripts", "Scripts"))
     parts = [
         "# Commands",
         _filled(
             "This page is made from the code. `stackcost COMMAND --help` prints the same."
-            " After `script/bootstrap` the program is `.venv/bin/stackcost`. It ends with 0; with 1"
-            " and one message after an error; with 2 when the command line is wrong; with 130 after"
-            " Ctrl-C."
+            " After `script/bootstrap` the program is `.venv/bin/stackcost`. Exit codes: 1 after an"
+            " error, 2 of a wrong command line, 130 after Ctrl-C."
         ),
         ",\n".join(index),
     ]
@@ -111,16 +111,12 @@ def _experiment_page() -> str:
         "# Experiment files",
         _filled(
             "This page is made from the code. An experiment is one YAML file;"
-            " `experiments/compare.yaml` is a good one to copy. A key that is not listed here is an"
-            " error, and so is a value out of its range: the message names the file and the line."
-            " Paths are relative to the experiment's file. The suite's files in `trex_profiles/`"
-            " and `published/` are also found by their bare names."
-            " `python -m stackcost.cli.schema FOLDER` writes the same as a JSON schema, for editors"
-            " that complete and check YAML, with those of the files of a run."
-        ),
-        _filled(
-            "A file may also have a section `quick` with the same keys. With `--quick`, its values"
-            " replace the others."
+            " `experiments/compare.yaml` is a good one to copy. An unknown key or a value out of"
+            " its range is an error, which names the line. Paths are relative to the file; the"
+            " suite's profiles are also found by their bare names. A section `quick` with the same"
+            " keys replaces the others' values with `--quick`."
+            " `python -m stackcost.cli.schema FOLDER` writes JSON schemas, for editors that"
+            " complete and check YAML."
         ),
     ]
     for path, section in _sections(schema).items():
@@ -146,12 +142,12 @@ def _figures_page() -> str:
     parts = [
         "# What each figure is",
         _filled(
-            "This page is made from the code. A summary (`summary.json`), the tables of"
-            " [import stackcost](library.md), the export and the comparison of two runs have these"
-            " figures under these names. What has kinds has one figure for each kind: the kind"
-            " `softirq` of `server_cpu` is `server_cpu.softirq`. Each figure has all values of its"
-            " trials, their median and range; an unknown one has the reason. They are computed from"
-            ' what [collectors read](metrics.md). Of HTTP clients, "connection" is a request.'
+            "This page is made from the code. `summary.json`, the tables of"
+            " [import stackcost](library.md), the export and the comparison of runs use these"
+            " names. A figure with kinds is one figure for each: the kind `softirq` of `server_cpu`"
+            " is `server_cpu.softirq`. Each has all values of its trials, median and range; an"
+            " unknown one has the reason. [Collectors](metrics.md) read what they are made from."
+            ' Of HTTP clients, "connection" is a request.'
         ),
         _filled(
             'A comparison judges the figures that are marked "judged"; the others explain them.'
@@ -160,19 +156,29 @@ def _figures_page() -> str:
     ]
     for of, heading in FIGURES_OF.items():
         rows = ["| figure | unit | definition | read from |", "|---|---|---|---|"]
-        for each in registry.ALL:
-            if each.of == of:
-                mark = " (judged)" if each.judged else ""
-                rows.append(
-                    f"| `{each.name}`{mark} | {each.unit} | {_cell(each.definition)} | "
-                    f"{_cell(each.source)} |"
-                )
-                rows += (
-                    f"| `{each.name}.{kind}` | {each.unit} | {_cell(words)} | {_cell(source)} |"
-                    for kind, (words, source) in each.kinds.items()
-                )
+        above = ""
+        for (definition, source), alike in _alike(each for each in registry.ALL if each.of == of):
+            names = ", ".join(name for name, _ in alike)
+            units = ", ".join(dict.fromkeys(unit for _, unit in alike))
+            read_from = "as above" if source == above else _cell(source)
+            rows.append(f"| {names} | {units} | {_cell(definition)} | {read_from} |")
+            above = source
         parts.append(f"## {heading}\n\n" + "\n".join(rows))
     return "\n\n".join(parts) + "\n"
+
+
+def _alike(
+    figures: Iterable[Declared],
+) -> Iterable[tuple[tuple[str, str], list[tuple[str, str]]]]:
+    """Names and units of figures and their kinds, by the definition and source that they share."""
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for each in figures:
+        mark = " (judged)" if each.judged else ""
+        told = (each.definition, each.source)
+        found.setdefault(told, []).append((f"`{each.name}`{mark}", each.unit))
+        for kind, words in each.kinds.items():
+            found.setdefault(words, []).append((f"`{each.name}.{kind}`", each.unit))
+    return found.items()
 
 
 def _method(name: str) -> str:
@@ -183,14 +189,24 @@ def _method(name: str) -> str:
 
 
 def _table(name: str) -> str:
-    shared = [c for c, about in TABLES[name].items() if _shared().get(c) == about]
-    own = {c: about for c, about in TABLES[name].items() if c not in shared}
+    base = _base(name)
+    rest = {c: about for c, about in TABLES[name].items() if c not in TABLES.get(base, {})}
+    shared = [c for c, about in rest.items() if _shared().get(c) == about]
+    own = {c: about for c, about in rest.items() if c not in shared}
     rows_of = f"run.{name}()" if callable(getattr(Run, name)) else f"run.{name}"
     about = inspect.getdoc(getattr(Run, name)) or ""
     said = f"`{rows_of}`: {about.splitlines()[0]}"
+    if base:
+        said += f" Has every column of `{base}`."
     if shared:
         said += f" Also has {', '.join(f'`{c}`' for c in shared)}."
     return f"## {name}\n\n{_filled(said)}\n\n{_columns(own)}"
+
+
+def _base(name: str) -> str:
+    """Another table of which a table has every column, with the same meaning; empty: none."""
+    own = TABLES[name].items()
+    return next((b for b, each in TABLES.items() if b != name and each.items() <= own), "")
 
 
 def _columns(columns: Mapping[str, Column]) -> str:
@@ -277,8 +293,10 @@ def _form(value: dict[str, Any]) -> str:
 
 
 def _scalar(value: dict[str, Any]) -> str:
-    kinds = {"string": "text", "integer": "whole number", "number": "number", "boolean": "boolean"}
+    kinds = {"string": "text", "integer": "integer", "number": "number", "boolean": "boolean"}
     kind = {"ipv4": "IPv4 address", "path": "path"}.get(value.get("format", ""))
+    if "minimum" in value and "maximum" in value:
+        return f"{kinds[value['type']]} {value['minimum']:,} to {value['maximum']:,}"
     signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
     bounds = [f"{sign} {value[name]:,}" for name, sign in signs.items() if name in value]
     return ", ".join([kind or kinds[value["type"]], *bounds])

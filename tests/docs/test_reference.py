@@ -97,6 +97,8 @@ def test_every_table_and_column_of_the_library_is_in_it_with_its_unit() -> None:
     for name, columns in TABLES.items():
         section = text.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
         said, _, rows = section.partition("\n| ")
+        base = re.search(r"Has every column of `(\w+)`", said)
         for column, about in columns.items():
             row = f"| `{column}` | {about.unit} | {about.definition[:9]}"
-            assert row in rows or (f"`{column}`" in said and row in shared), f"{name}.{column}"
+            known = row in rows or (f"`{column}`" in said and row in shared)
+            assert known or (base and TABLES[base[1]][column] == about), f"{name}.{column}"

@@ -24,17 +24,17 @@ from stackcost.contracts.load import ESTABLISHED, rate_words
 CPU = Declared(
     name="factor.cpu",
     unit="1",
-    definition="ratio by round of all that a connection takes on each side: server_cpu_total, of a "
-    "polling peer with peer_kernel_cpu; the median over any two rounds of their mean ratio (Hodges "
-    "and Lehmann); the interval contains the true value in the stated share of cases: 95 % or more "
-    "from 6 rounds on, 50 % with 2 rounds, 87.5 % with 4 rounds",
+    definition="ratio of what a connection takes on each side: server_cpu_total, of a polling "
+    "peer with peer_kernel_cpu. The median over any two rounds of their mean ratio (Hodges and "
+    "Lehmann); its interval holds the true value in 50 % of cases with 2 rounds, 87.5 % with 4, "
+    "95 % or more from 6 on",
     source="server_cpu_total, peer_kernel_cpu",
     of="pair",
 )
 MEMORY = Declared(
     name="factor.memory",
     unit="1",
-    definition="the same for memory.total",
+    definition="the same of memory.total",
     source="memory.total",
     of="pair",
 )

@@ -17,16 +17,16 @@ def ceiling(
         list[str],
         typer.Argument(
             metavar="FILE_OR_SYSTEM",
-            help="experiment files (every server in them is measured), or names of servers, such "
-            "as nginx/kernel (with the settings of experiments/compare.yaml)",
+            help="experiment files, of which every server is measured, or names of servers (with "
+            "the settings of experiments/compare.yaml)",
         ),
     ],
     of: Annotated[
         list[str],
         typer.Option(
             metavar="LOAD",
-            help="connections (per second), flows (open at once), or requests (per second on "
-            "connections that stay open); the option can be repeated",
+            help="connections (per second), flows (open at once), or requests (per second on open "
+            "connections); may be repeated",
         ),
     ] = ["connections"],  # noqa: B006, typer copies it
     quick: Annotated[bool, typer.Option("--quick", help="wider bounds, shorter trials")] = False,

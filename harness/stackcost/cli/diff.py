@@ -15,8 +15,8 @@ def diff(
         str,
         typer.Argument(
             metavar="A",
-            help="a run's folder, or several of the same, as RUN,RUN,RUN; with #SYSTEM after it "
-            "one system of it",
+            help="a run's folder, or several of the same system: RUN,RUN,RUN; with #SYSTEM one "
+            "system of it",
         ),
     ],
     b: Annotated[
@@ -27,8 +27,10 @@ def diff(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print all results as JSON")] = False,
 ) -> None:
-    """Compare two runs, or two systems of one run: do they differ, and by how much? With three or
-    more runs of each side it is known, and not assumed, how far runs of the same are apart.
+    """Compare two runs, or two systems of one run: do they differ, and by how much?
+
+    With three or more runs of each side it is known, and not assumed, how far runs of the same are
+    apart.
     """
     from stackcost.report.difference import Side, difference, difference_table, sentence
     from stackcost.report.terminal_table import draw

@@ -22,30 +22,28 @@ def distribute(
         typer.Argument(metavar="EXPERIMENT", help="YAML files, or names of built-in experiments"),
     ],
     name: Annotated[
-        str, typer.Option(metavar="SET", help="of the set; the same name resumes a set")
+        str, typer.Option(metavar="SET", help="name of the set; the same name resumes it")
     ],
     bed: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="an experiment file whose hosts, bed, generators and cores are used; several "
-            "times for several beds of one kind",
+            help="an experiment file whose hosts, bed, generators and cores are used; once for "
+            "each bed",
         ),
     ] = None,
     scheduler: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="instead of --bed: of a running dask cluster, whose workers `stackcost worker` "
-            "has started; tls://HOST:PORT",
+            help="instead of --bed: dask cluster with workers of `stackcost worker`; "
+            "tls://HOST:PORT",
         ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="fewer, shorter trials")] = False,
     dashboard: Annotated[
         int | None,
-        typer.Option(
-            metavar="PORT", help="TCP port on 127.0.0.1 for the pages of dask", min=1, max=65535
-        ),
+        typer.Option(metavar="PORT", help="port on 127.0.0.1 for dask's pages", min=1, max=65535),
     ] = None,
     results: Annotated[
         Path, typer.Option(metavar="FOLDER", help="each run gets a new folder in this folder")

@@ -24,8 +24,7 @@ def dut(
         str,
         typer.Argument(
             metavar="KIND",
-            help="forwarding, nftables, nat44, nat64, connection_limit, bridge, tls_nginx, or "
-            "another kind of docs/adding-a-dut.md, or a Python file",
+            help="nftables, nat44 or another kind of docs/adding-a-dut.md, or a Python file",
         ),
     ],
     quick: Annotated[bool, typer.Option("--quick", help="fewer, shorter trials")] = False,
@@ -46,20 +45,17 @@ def dut(
         typer.Option(metavar="VERSION", help="4, or 6 for IPv6 on both sides", min=4, max=6),
     ] = None,
     tls: Annotated[
-        bool, typer.Option("--tls", help="HTTPS instead of the set: RFC 9411, 7.6 to 7.9")
+        bool, typer.Option("--tls", help="RFC 9411, 7.6 to 7.9, instead of the set")
     ] = False,
     clients: Annotated[
         bool,
-        typer.Option(
-            "--clients", help="with --tls: ab, wrk, h2load and nginx in place of the generator"
-        ),
+        typer.Option("--clients", help="with --tls: by ab, wrk and h2load, with nginx"),
     ] = False,
     bed: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="an experiment file whose hosts, bed, generators and cores are used; default: "
-            "one generator on this machine",
+            help="an experiment file whose hosts, bed, generators and cores are used",
         ),
     ] = None,
     results: Annotated[

@@ -35,16 +35,16 @@ def export(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="write there instead, for each system and load, a file of its stacks with their "
-            "nanoseconds per connection, which speedscope and flamegraph.pl read",
+            help="instead, write the stacks of each system and load there, with nanoseconds per "
+            "connection, for speedscope and flamegraph.pl",
         ),
     ] = None,
     latency: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="write there instead, for each system, load and kind of time, a histogram log "
-            "(.hlog, microseconds) of every second, which HdrHistogram's log analyzers read",
+            help="instead, write histogram logs (.hlog, us) of every second there, for each "
+            "system, load and kind of time, for HdrHistogram's analyzers",
         ),
     ] = None,
 ) -> None:

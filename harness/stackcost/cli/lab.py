@@ -26,8 +26,8 @@ def lab(
 ) -> None:
     """Open these runs in JupyterLab, with your own copies of the notebooks. Ctrl-C ends it.
 
-    The copies are in the folder stackcost-notebooks of your home folder. The command never
-    overwrites a copy. To get the original notebook again, delete your copy.
+    The copies are in stackcost-notebooks in your home folder, and are never overwritten: delete one
+    to get the original again.
     """
     from stackcost.files import IMPORTED_FROM, NOTEBOOKS
     from stackcost.report import extra

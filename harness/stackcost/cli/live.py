@@ -14,8 +14,8 @@ Live = Annotated[
     typer.Option(
         "--live",
         metavar="PORT",
-        help="show the run as a page, with metrics for Prometheus, on this port of 127.0.0.1 while "
-        "it goes on; 0: any free port",
+        help="show the run as a page, and metrics for Prometheus, on this port of 127.0.0.1; 0: "
+        "any free port",
         min=0,
         max=65535,
     ),

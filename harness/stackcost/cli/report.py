@@ -24,23 +24,22 @@ def report(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help=f"the page to write; default for several runs: {PAGE} in the current folder, and "
-            "with --only a page of the notebook's name there",
+            help=f"the page to write; default for several runs: {PAGE} in the current folder, "
+            "with --only the notebook's name there",
         ),
     ] = None,
     only: Annotated[
         str,
         typer.Option(
             metavar="NOTEBOOK",
-            help="a page of one of the notebooks, such as published_vs_measured; default: all that "
-            "fit the runs",
+            help="a page of one notebook, such as published_vs_measured",
         ),
     ] = "",
 ) -> None:
     """Compute the results of stored runs again, and write them to one HTML page.
 
-    For a single run it also prints the tables, and it writes summary.json and report.html into the
-    folder of the run.
+    Of a single run it also prints the tables, and writes summary.json and report.html into its
+    folder.
     """
     from stackcost.report import extra
     from stackcost.report.answer import answer, summarise_again

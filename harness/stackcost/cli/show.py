@@ -20,14 +20,11 @@ def show(
         ),
     ],
     long: Annotated[
-        bool, typer.Option("--long", help="print all loads, latencies, kinds of memory, settings")
+        bool, typer.Option("--long", help="print every table, and the settings that tiers changed")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print the summary as JSON")] = False,
 ) -> None:
-    """Print the result of a stored run on one screen, and the history of the run.
-
-    With --long it also prints every table and the settings that the tuning tiers changed.
-    """
+    """Print the result of a stored run on one screen, and the history of the run."""
     from stackcost.analysis.summary import Summary
     from stackcost.report.answer import current, print_answer
     from stackcost.report.stored import remarks

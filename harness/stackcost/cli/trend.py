@@ -19,8 +19,7 @@ def trend(
         Path,
         typer.Argument(
             metavar="HISTORY",
-            help="history file that tests with the fixture cps_ceiling write, or a folder of runs, "
-            "or the URL of a store",
+            help="the gate's history, or a folder of runs",
         ),
     ] = DEFAULT_HISTORY,
     plot: Annotated[

@@ -11,9 +11,7 @@ from rich.console import Console
 
 Wait = Annotated[
     bool,
-    typer.Option(
-        "--wait", help="if another run is active on this machine, begin when it has ended"
-    ),
+    typer.Option("--wait", help="begin when no other run is active on this machine"),
 ]
 
 

@@ -31,21 +31,19 @@ class Expectation(BaseModel):
 class ConfiguredDevice(BaseModel):
     """A device that stackcost does not start, configure or read: dut/external.
 
-    It is known by its two ports, to which the interfaces of the load are joined, and by this.
+    The interfaces of the load are joined to its two ports.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     name: str = Field(min_length=1, description="what it is, such as its maker's name for it")
     version: str = Field(default="", description="of its hardware and software")
-    notes: str = Field(default="", description="its configuration, or anything else to remember")
+    notes: str = Field(default="", description="anything to remember")
     forwards: Literal["packets", "frames"] = Field(
         default="packets",
         description="packets: it routes between two networks; frames: it is a bridge",
     )
-    expects: Expectation = Field(
-        default=Expectation(), description="ceilings that are expected of it, to compare with"
-    )
+    expects: Expectation = Field(default=Expectation(), description="ceilings to compare with")
 
 
 class DutSettings(BaseModel):
@@ -55,46 +53,45 @@ class DutSettings(BaseModel):
 
     server: Backend = Field(
         default="engine",
-        description="server behind the device: the generator's own server port, or nginx on "
-        "the kernel's stack, in a separate namespace",
+        description="server behind the device: the generator's own port, or nginx on the kernel's "
+        "stack in a namespace of its own",
     )
     server_on: BackendOn = Field(
         default="device",
-        description="cores of nginx behind the device. device: those of cores.server; the last of "
-        "them is nginx's alone if there are several, so that device and server together are "
-        "measured whole. load: the generator's, so that the device has its cores to itself",
+        description="cores of nginx behind the device. device: of cores.server, where several are "
+        "there the last alone; device and server are then measured whole. load: the generator's, "
+        "so the device has its cores alone",
     )
     server_tls: bool = Field(
         default=True,
-        description="tls_*: TLS to the server behind as well, by new connections of the device; "
-        "false: the server gets plain TCP, which needs server: nginx",
+        description="tls_*: TLS to the server behind, too; false: plain TCP, which needs server: "
+        "nginx",
     )
     ip_version: IpVersion = Field(
         default=4,
-        description="4, or 6 for IPv6 clients and servers; nat64 translates 6 to 4",
+        description="IPv4 or IPv6 clients and servers; nat64 translates 6 to 4",
     )
     rules: int = Field(
         default=100,
         ge=0,
         le=100_000,
-        description="nftables: length of the rule list; the rules match no frame of the load; "
-        "service_*: other Services on the node, whose rules come first where rules are a list",
+        description="nftables: length of the list of rules, which match no frame; service_*: "
+        "other Services on the node",
     )
     endpoints: int = Field(
         default=3,
         ge=1,
         le=1_000,
-        description="service_*: endpoints of the Service, one is chosen at random for each "
-        "connection; all are the same server",
+        description="service_*: endpoints of the Service, one at random for each connection; all "
+        "are the same server",
     )
     established_first: bool = Field(
         default=True,
-        description="nftables: accept frames of tracked connections before the list; otherwise "
-        "every frame goes through it",
+        description="nftables: accept frames of tracked connections before the list",
     )
     nat: Literal["masquerade", "static"] = Field(
         default="masquerade",
-        description="nat44: one address for all clients, or a separate address for each client",
+        description="nat44: one address for all clients, or one for each",
     )
     new_per_second: int | None = Field(
         default=None,
@@ -112,20 +109,20 @@ class DutSettings(BaseModel):
         default=None,
         ge=100,
         le=MOST,
-        description="devices that track connections: nf_conntrack_max while the device runs; this "
-        "setting of the whole machine is restored afterwards",
+        description="devices that track connections: nf_conntrack_max of the whole machine, "
+        "restored afterwards",
     )
     dead_timeout_s: int | None = Field(
         default=None,
         ge=1,
         le=86_400,
-        description="devices that track connections: how long a closed connection, or one that got "
-        "no answer, stays in the table (nf_conntrack_tcp_timeout_time_wait and _syn_sent); "
-        "the kernel's default is 120 for both",
+        description="devices that track connections: how long a closed or unanswered connection "
+        "stays in the table (nf_conntrack_tcp_timeout_time_wait, _syn_sent); the kernel's default "
+        "is 120",
     )
 
     device: ConfiguredDevice | None = Field(
-        default=None, description="dut/external: what the device is; stackcost only has its ports"
+        default=None, description="dut/external: what the device is"
     )
 
     @model_validator(mode="after")

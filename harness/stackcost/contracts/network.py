@@ -20,18 +20,18 @@ class NetworkSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     loss: Probability = Field(default=0, description="share of frames that are lost, 0 to 1")
-    delay_ms: Milliseconds = Field(default=0, description="delay of each frame, one way")
+    delay_ms: Milliseconds = Field(default=0, description="delay of each frame")
     jitter_ms: Milliseconds = Field(
-        default=0, description="largest random delay beside it (uniform), one way"
+        default=0, description="largest random delay that is added to it (uniform)"
     )
     reorder: Probability = Field(
-        default=0, description="share of frames that are held back by 0.3 ms, so others overtake"
+        default=0, description="share of frames that are held back by 0.3 ms"
     )
     duplicate: Probability = Field(default=0, description="share of frames that arrive twice")
     rate_mbit: Megabits | None = Field(
         default=None,
-        description="Mbit/s of frames, one way; frames queue for at most 100 ms, and those beyond "
-        "are lost; default: no limit",
+        description="Mbit/s of frames; they queue for at most 100 ms, and those beyond are lost; "
+        "default: no limit",
     )
 
     @property

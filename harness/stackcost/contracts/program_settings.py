@@ -26,13 +26,13 @@ class ProgramSettings(BaseModel):
         default=None,
         ge=1,
         le=1_000_000,
-        description="length of each accept queue, which net.core.somaxconn limits; default: the "
-        "program's own, which is 511 for nginx",
+        description="length of each accept queue, at most net.core.somaxconn; default: the "
+        "program's own (nginx 511)",
     )
     reuseport: bool = Field(
         default=True,
-        description="nginx/kernel: a listening socket for each worker (SO_REUSEPORT), between "
-        "which connections are divided; false: one socket, from which all workers accept",
+        description="nginx/kernel: a listening socket for each worker (SO_REUSEPORT); false: one, "
+        "from which all accept",
     )
     certificate: Certificate = Field(
         default=RSA, description="key of the server's certificate, for tests over TLS"
@@ -48,5 +48,5 @@ class HaproxySettings(BaseModel):
         default=None,
         ge=1,
         le=1000,
-        description="number of nginx in the farm; default: one for each worker, at least two",
+        description="nginx in the farm; default: one for each worker, at least two",
     )

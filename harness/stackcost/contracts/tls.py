@@ -35,19 +35,19 @@ class TlsSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     version: Annotated[TlsVersion, BeforeValidator(str)] | None = Field(
-        default=None, description="version of TLS; default: both, 1.3 where the server has it"
+        default=None, description="default: both, 1.3 where the server has it"
     )
     group: str = Field(
         default="",
         max_length=1000,
-        description="groups for the key exchange by OpenSSL's names, the most wanted first, such "
-        'as "X25519:P-256"',
+        description="groups for the key exchange by OpenSSL's names, the most wanted first: "
+        '"X25519:P-256"',
     )
     cipher: str = Field(
         default="",
         max_length=1000,
-        description="cipher suites by OpenSSL's names; those of one version of TLS alone leave "
-        "the other one out",
+        description="cipher suites by OpenSSL's names; those of one version alone exclude the "
+        "other",
     )
     certificate: Certificate | None = Field(
         default=None,
@@ -55,22 +55,21 @@ class TlsSettings(BaseModel):
     )
     resumption: bool = Field(
         default=False,
-        description="the server gives session tickets and clients use them; default: every "
-        "handshake is in full",
+        description="the server gives session tickets, and clients use them",
     )
     key_log: bool = Field(
         default=False,
-        description="secrets of all connections are written to `tls_keys.log`, beside the logs of "
-        "server and generator, as of SSLKEYLOGFILE",
+        description="write the secrets of all connections to `tls_keys.log` in the run's logs, as "
+        "SSLKEYLOGFILE",
     )
     sni: Annotated[str, AfterValidator(dns_name)] = Field(
-        default="", description="server's name that clients send, a DNS name"
+        default="", description="DNS name that clients send"
     )
     alpn: str = Field(
         default="",
         max_length=255,
-        description='protocol that clients offer, such as "http/1.1"; a connection for which the '
-        "server does not choose it fails",
+        description='protocol that clients offer, such as "http/1.1"; a connection without it '
+        "fails",
     )
 
     @property

@@ -25,12 +25,12 @@ class SshHost(Section):
     `python`, and the arguments `-P -m stackcost.hosts.agent`.
     """
 
-    address: str = Field(min_length=1, description="host name or IP address of its SSH server")
+    address: str = Field(min_length=1, description="name or IP address of its SSH server")
     port: int = Field(default=22, ge=1, le=65535, description="port of its SSH server")
     user: str = Field(default="root", min_length=1, description="user to log in as")
     key: Path | None = Field(
         default=None,
-        description="file of the private key; default: those in ~/.ssh, or the agent's",
+        description="private key; default: those in ~/.ssh, or the agent's",
     )
     known_hosts: Path = Field(
         default=Path("~/.ssh/known_hosts"),
@@ -40,7 +40,7 @@ class SshHost(Section):
     python: str = Field(
         default="/opt/stackcost/bin/python",
         pattern="^/",
-        description="the Python on that host that has stackcost installed",
+        description="the Python there that has stackcost installed",
     )
 
     @field_validator("key", "known_hosts")
@@ -58,10 +58,10 @@ class GeneratorSection(Section):
         default=1,
         gt=0,
         le=1000,
-        description="its share of every load, relative to the other generators' shares",
+        description="its share of every load, relative to the others",
     )
     cores: Annotated[list[Core], Once] = Field(
-        default=[], description="cores of this generator; default: those of cores.load"
+        default=[], description="its cores; default: those of cores.load"
     )
 
 
@@ -74,7 +74,7 @@ class ServerSide(Section):
     interfaces: Annotated[list[InterfaceName], Once] = Field(
         min_length=1,
         max_length=2,
-        description="interfaces of that host: a server needs one; a device two, the clients' first",
+        description="interfaces of that host: of a server one; of a device two, the clients' first",
     )
 
 
@@ -88,8 +88,8 @@ class GeneratorSide(GeneratorSection):
         min_length=1,
         max_length=2,
         description="interfaces of that host: for a server one; for a device two, the clients' "
-        "first. A generator after the first one has only clients, so it needs one. In place of an "
-        "interface a virtual device of DPDK, such as a guest's NIC that is joined by vhost-user",
+        "first; one for generators after the first. Or a virtual device of DPDK, such as a "
+        "guest's vhost-user NIC",
     )
 
 

@@ -27,44 +27,38 @@ def _as_list(value: object) -> object:
 
 
 class Concurrency(Section):
-    """A search for the number of open connections: the highest number with a low latency.
+    """A search for the highest number of open connections with a low latency.
 
-    The number is doubled from `first` while the 99th percentile of a trial stays below the limit
-    and no request fails. Then `steps` trials narrow the result. The number never exceeds `most`.
+    The number is doubled from `first` while the 99th percentile stays below the limit and no
+    request fails; then `steps` trials narrow the result.
     All numbers are sums over the clients.
     """
 
     p99_below_ms: float = Field(gt=0, le=3_600_000, description="limit of the 99th percentile")
     first: int = Field(ge=1, le=MOST_CONNECTIONS, description="connections of the first trial")
     most: int = Field(ge=1, le=MOST_CONNECTIONS, description="highest number of connections")
-    steps: int = Field(
-        default=2, ge=0, le=10, description="trials that narrow the result after the doubling"
-    )
-    trial_s: Seconds = Field(description="sustain time of each trial of the search")
+    steps: int = Field(default=2, ge=0, le=10, description="trials that narrow the result")
+    trial_s: Seconds = Field(description="sustain time of each of its trials")
 
 
 class HttpTest(Section):
     """One test: the requests of every client. Missing keys take the values of the section `http`.
 
-    `measures`: the main figure of the test, as in the tables of publications. With "connections"
-    each request uses a new connection.
+    With `measures: connections` each request has a new connection.
     """
 
     name: str = Field(pattern=r"^[\w.-]+$", description="name in the results, such as rps-1k")
     measures: Measures = Field(description="the main figure of the test")
     body_bytes: Annotated[list[Length], BeforeValidator(_as_list)] = Field(
         min_length=1,
-        description="length of the response body; with several, each connection requests them "
-        "in turn",
+        description="length of the response body; a connection requests several in turn",
     )
     beside: list[Length] = Field(
         default=[],
-        description="body lengths of other clients that run meanwhile, as many processes of each "
-        "as of this test; the server answers them too, and rates and times are without them",
+        description="body lengths of other clients that run meanwhile, as many processes of each; "
+        "rates and times are without them",
     )
-    tls: bool = Field(
-        default=False, description="use HTTPS, with a full handshake for each connection"
-    )
+    tls: bool = Field(default=False, description="HTTPS, with a full handshake for each connection")
     version: Annotated[HttpVersion, BeforeValidator(str)] = Field(
         default="1.1", description="version of HTTP; 2 and 3 need tls"
     )
@@ -72,27 +66,24 @@ class HttpTest(Section):
         default=1,
         ge=1,
         le=1000,
-        description="requests that a connection of HTTP/2 or HTTP/3 has under way at once",
+        description="requests under way at once on a connection of HTTP/2 or HTTP/3",
     )
     resumed: bool = Field(
         default=False,
-        description="a new connection continues the TLS session of an earlier one, by a ticket",
+        description="new connections resume TLS sessions by tickets",
     )
     connection: Literal["new", "kept"] | None = Field(
         default=None,
-        description="a new connection for each request, or kept open; the default depends on "
-        "measures",
+        description="a connection for each request, or kept open; the default depends on measures",
     )
-    program: Program | None = Field(
-        default=None, description="client program of this test; overrides http.program"
-    )
+    program: Program | None = Field(default=None, description="overrides http.program")
     connections: int | None = Field(
         default=None, ge=1, le=100_000, description="connections of each client process"
     )
     rates: Annotated[list[Rate], Once] = Field(
         default=[],
-        description="requests/s of all clients together, one trial for each rate; the rate is "
-        "constant and does not depend on the responses. An empty list means a closed loop",
+        description="requests/s of all clients together, constant, one trial for each; without "
+        "any a closed loop",
     )
 
     @property
@@ -104,20 +95,20 @@ class HttpTest(Section):
 class HttpLoad(Section):
     """HTTP clients, and the tests that they run one after the other."""
 
-    program: Program = Field(description="client program; a closed loop, unless a test has rates")
+    program: Program = Field(description="client program")
     stack: StackName = Field(
         default=KERNEL,
-        description="network stack of the clients; those of a server on mptcp are on it too",
+        description="network stack of the clients; with a server on mptcp it is mptcp",
     )
     processes: int = Field(
-        ge=1, le=1024, description="number of client processes; auto: one for each load core"
+        ge=1, le=1024, description="client processes; auto: one for each load core"
     )
     connections: int = Field(
         default=1, ge=1, le=100_000, description="connections of each client process"
     )
     concurrency: Concurrency | None = Field(
         default=None,
-        description="search for the number of connections in each turn; replaces connections",
+        description="search for the number of connections; replaces connections",
     )
     warm_up_s: Seconds = Field(description="warm-up time before the measured window")
     sustain_s: Seconds = Field(description="length of the measured window")

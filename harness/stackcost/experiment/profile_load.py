@@ -14,36 +14,34 @@ Share = Annotated[float, Field(gt=0, lt=1)]
 
 
 class LoadSection(Section):
-    """Connections per second. Every load is offered once per server in every round.
+    """Loads are rates (`offered_cps`), or shares of the slowest system's ceiling.
 
-    The loads are either rates (`offered_cps`) or shares of the slowest system's ceiling
-    (`offered_shares`). A short search finds that ceiling before the first round.
+    A short search finds that ceiling before the first round.
     """
 
     profile: Path = Field(
-        description="ASTF profile of one connection: your file, or the name of a built-in one"
+        description="ASTF profile of one connection: your file, or a built-in one's name"
     )
     offered_cps: Annotated[list[Rate], Once] = Field(
         default=[], description="rates in connections per second"
     )
     offered_shares: Annotated[list[Share], Once] = Field(
-        default=[], description="rates as shares of the slowest system's ceiling"
+        default=[], description="rates as shares of that ceiling"
     )
     warm_up_s: Seconds = Field(
-        description="shortest warm-up; longer than the client's TIME_WAIT of half a second"
+        description="shortest warm-up; above the client's TIME_WAIT of 0.5 s"
     )
     sustain_s: Seconds = Field(description="length of the measured window")
-    drain_s: Seconds = Field(description="longest wait for the end of the last connections")
+    drain_s: Seconds = Field(description="longest wait for the last connections")
     offered_by: OwnFile | None = Field(
         default=None,
-        description="a kind of load of your own, which offers these rates in its own way: its "
-        "Python file, relative to this file",
+        description="Python file of your own kind of load, relative to this file",
     )
     tls: TlsSettings | None = Field(
         default=None,
-        description="TLS of all connections, those of memory too; without it they are plain TCP",
+        description="TLS of all connections, those of memory too",
     )
-    settings: dict[str, float] = Field(default={}, description="settings of that kind of load")
+    settings: dict[str, float] = Field(default={}, description="settings of your kind of load")
 
     @model_validator(mode="after")
     def _has_some(self) -> "LoadSection":
@@ -68,24 +66,24 @@ class LoadSection(Section):
 
 
 class MemorySection(Section):
-    """Open connections. Memory is read at each number of flows; the slope is the cost of a flow."""
+    """Memory is read at each number of open flows; the slope is the cost of a flow."""
 
     profile: Path = Field(
         description="ASTF profile that holds connections open: your file, or a built-in one's name"
     )
     open_flows: list[Annotated[int, Field(ge=0, le=1_000_000_000)]] = Field(
-        description="numbers of open connections; at least two, ascending"
+        description="numbers of open connections, two or more, ascending"
     )
     open_cps: Rate = Field(
-        description="connections to open per second; at most half of the ceiling that "
-        "load.offered_shares finds, and slower where a queue overflows"
+        description="connections opened per second; at most half of the ceiling that "
+        "load.offered_shares finds"
     )
-    settle_s: Seconds = Field(description="waiting time between the last new flow and the reading")
-    read_s: Seconds = Field(description="duration of the reading; the median is used")
+    settle_s: Seconds = Field(description="wait between the last new flow and the reading")
+    read_s: Seconds = Field(description="duration of the reading, whose median counts")
     states: Annotated[list[FlowState], Once] = Field(
         default=["established"],
         min_length=1,
-        description="states of the flows; all but established need the kernel's stack",
+        description="all but established need the kernel's stack",
     )
 
     @field_validator("open_flows")

@@ -38,23 +38,20 @@ ResponseBytes = Annotated[int, Field(ge=1, le=100_000_000)]
 
 
 class Workload(Section):
-    """The traffic of one connection and its addresses; the same for every server.
-
-    For HTTP clients only the addresses are used: the tests define the requests.
-    """
+    """The traffic of one connection. HTTP clients use only the addresses."""
 
     request_bytes: int = Field(
-        default=100, ge=18, le=1_000_000, description="length of the HTTP request, in bytes"
+        default=100, ge=18, le=1_000_000, description="bytes of the HTTP request"
     )
     response_bytes: ResponseBytes = Field(
-        default=1000, description="length of the HTTP response, headers and body, in bytes"
+        default=1000, description="bytes of the HTTP response, headers and body"
     )
     tcp: TcpSettings = Field(
         default="today",
-        description="TCP settings of both sides in the built-in profiles: those of servers today "
+        description="TCP settings of both sides in built-in profiles: those of servers today "
         "(initial window 10, TCP_NODELAY), or of the published test bed (window 2, Nagle)",
     )
-    clients: str = Field(description="range of client addresses: first-last")
+    clients: str = Field(description="client addresses: first-last")
     server: IPv4Address = Field(description="address that the clients connect to")
     port: int = Field(ge=1, le=65535, description="TCP port of the server")
 
@@ -82,21 +79,21 @@ class Workload(Section):
 
 
 class Cores(Section):
-    """Linux CPU numbers of the load and the harness, and of the server under test.
+    """Linux CPU numbers of each side.
 
-    `auto`: half of the machine for each side. `shared`: both sides use all cores, which is
-    possible only with HTTP clients.
+    `cores: auto` gives half of the machine to each side; `cores: shared` gives all to both, which
+    only HTTP clients can do.
     """
 
     load: Annotated[list[Core], Once] = Field(
         min_length=1, description="cores of the generator and the harness"
     )
     server: Annotated[list[Core], Once] = Field(
-        default=[], description="cores of the system under test; only dut/external has none"
+        default=[], description="cores of the system under test; dut/external has none"
     )
     shared: bool = Field(
         default=False,
-        description="both sides may use the same cores; CPU figures then include both sides",
+        description="both sides may use the same cores, and CPU figures include both",
     )
 
     @property
@@ -106,60 +103,49 @@ class Cores(Section):
 
 
 class ServerSection(ProgramSettings):
-    """Settings of servers on the kernel's stack, or on a stack that replaces it.
-
-    The files in harness/stackcost/bed/tiers define the tuning tiers.
-    """
+    """Settings of servers on the kernel's stack, or on a stack that replaces it."""
 
     stack: StackName = Field(default=KERNEL, description="network stack of the server")
     tuning: TierName = Field(
         default="stock",
-        description="name of a tier in harness/stackcost/bed/tiers, or your own file",
+        description="a tier's name, or your own file",
     )
 
 
 class Matrix(Section):
-    """Settings to vary: every server is measured with every combination of them.
+    """Every server is measured with every combination of these, which override what they vary.
 
-    Stacks, tiers, cores and workers apply to servers on the kernel's stack or on a replacement of
-    it. A server that sends and receives frames itself is measured once for each response length,
-    and a device with a list of rules once for each of its lengths.
+    Stacks, tiers, cores and workers are those of servers on the kernel's stack or its replacement.
     """
 
     model_config = Section.model_config | ConfigDict(serialize_by_alias=True)
 
-    stack: Annotated[list[StackName], Once] = Field(
-        default=[], description="network stacks; overrides server.stack"
-    )
-    tuning: Annotated[list[TierName], Once] = Field(
-        default=[], description="tuning tiers; overrides server.tuning"
-    )
+    stack: Annotated[list[StackName], Once] = Field(default=[], description="network stacks")
+    tuning: Annotated[list[TierName], Once] = Field(default=[], description="tuning tiers")
     cores: Annotated[list[Workers], Once] = Field(
         default=[],
-        description="numbers of server cores; auto: 1, 2, 4 ... all cores; [3, 6, auto]: as many "
-        "of the numbers as there are cores for, and all cores",
+        description="numbers of server cores; auto: 1, 2, 4 ... all; [3, 6, auto]: those of the "
+        "numbers that there are cores for, and all",
     )
     workers: Annotated[list[Workers], Once] = Field(
         default=[],
-        description="numbers of workers; overrides server.workers; auto: as of cores",
+        description="numbers of workers; auto: as of cores",
     )
-    reuseport: Annotated[list[bool], Once] = Field(
-        default=[], description="with and without it; overrides server.reuseport, of nginx/kernel"
-    )
+    reuseport: Annotated[list[bool], Once] = Field(default=[], description="of nginx/kernel")
     certificate: Annotated[list[Certificate], Once] = Field(
-        default=[], description="keys of the server's certificate; overrides server.certificate"
+        default=[], description="keys of the server's certificate"
     )
     response_bytes: Annotated[list[ResponseBytes], Once] = Field(
-        default=[], description="response lengths; overrides workload.response_bytes"
+        default=[], description="response lengths"
     )
     rules: Annotated[list[Rules], Once] = Field(
         default=[],
-        description="lengths of lists of rules; overrides dut.rules, of devices with one",
+        description="lengths of lists of rules, of devices with one",
     )
     tls: Annotated[list[VariedTls], Once] = Field(
         default=[],
         description="TLS of profiles: none, a full handshake of each connection, or resumed ones; "
-        "overrides load.tls, whose other settings hold",
+        "other settings are those of load.tls",
     )
     network_loss: Annotated[list[Probability], Once] = Field(
         default=[], alias="network.loss", description="overrides network.loss"
@@ -200,7 +186,7 @@ class Counted(Section):
     command_line: str = Field(default="", description="more words for the kernel's command line")
     modules: list[str] = Field(default=[], description="more modules of the kernel")
     script: str = Field(
-        default="", description="shell commands in the guest after the test bed has been made"
+        default="", description="shell commands in the guest, after the test bed was made"
     )
     connections: int = Field(
         default=500, ge=10, le=1_000_000, description="in each window that is counted"
@@ -209,55 +195,51 @@ class Counted(Section):
         default=500,
         gt=0,
         le=2000,
-        description="connections per second of the guest's clock, which has 1,000 instructions for "
-        "a microsecond",
+        description="connections per second of the guest's clock: 1,000 instructions are a "
+        "microsecond",
     )
 
 
 class Experiment(Section):
     """One comparison: every server gets the same load, in turn, `rounds` times.
 
-    The load comes from ASTF profiles (`load`, `memory`) or from HTTP clients (`http`). Nothing is
-    measured for a section that is left out.
-
-    Each factor is the cost of `baseline` divided by the cost of `against`. With a matrix each of
-    them names a server or one of its variants (nginx/kernel:rps). Every variant that matches
-    `baseline` is divided by the one that matches `against` at the same response length.
+    The load comes from ASTF profiles (`load`, `memory`) or from HTTP clients (`http`). `baseline`
+    and `against` name a server, or a variant of the matrix (nginx/kernel:rps): every variant that
+    matches `baseline` is divided by the one that matches `against` at the same response length.
     """
 
     title: str = Field(description="heading of the report")
     servers: Annotated[list[ServerName], Once] = Field(
-        min_length=1, description="the systems to compare, in the order of their turns"
+        min_length=1, description="the systems, in the order of their turns"
     )
     matrix: Matrix = Field(default=Matrix(), description="settings to vary")
     baseline: str | Annotated[list[str], Once] = Field(
         default="",
-        description="system whose cost is the numerator of each factor; a list for several "
-        "factors; required unless there is one system, which has costs and no factor",
+        description="system whose cost is the numerator of each factor, or a list; may be left "
+        "out for a single system",
     )
     against: str = Field(
         default="",
-        description="system whose cost is the denominator of each factor; required as baseline is",
+        description="system whose cost is the denominator of each factor",
     )
-    rounds: int = Field(ge=1, le=100, description="number of turns of each system")
+    rounds: int = Field(ge=1, le=100, description="turns of each system")
     timeout_factor: float = Field(
         default=1,
         ge=1,
         le=100,
-        description="factor for all time limits within which a program must start or respond; "
-        "raise it on a slow host",
+        description="factor for the time limits of programs, for a slow host",
     )
     hosts: dict[HostName, SshHost] = Field(
-        default={}, description="other hosts of the test bed by name; they are reached by SSH"
+        default={}, description="other hosts of the test bed by name, reached by SSH"
     )
     bed: Bed | None = Field(
         default=None,
-        description="hosts and interfaces of the test bed; default: a veth pair on this machine",
+        description="hosts and interfaces; default: a veth pair on this machine",
     )
     generators: Annotated[list[GeneratorSection], Field(max_length=MOST)] = Field(
         default=[],
-        description="several generators on this machine that load the server together; default: "
-        "one. On other hosts they are those of bed.load",
+        description="several generators on this machine; default: one. Those on other hosts are "
+        "in bed.load",
     )
     cores: Cores = Field(description="CPUs of each side")
     server: ServerSection = Field(
@@ -270,35 +252,32 @@ class Experiment(Section):
     workload: Workload = Field(description="traffic of one connection")
     network: NetworkSettings = Field(
         default=NetworkSettings(),
-        description="the network between the clients and the server, each way, the same for every "
-        "system; the generator imitates it at the clients' port; default: the bed's link alone",
+        description="the network between clients and server; default: the bed's link alone",
     )
     load: LoadSection = Field(default=NO_LOAD, description="connections per second, for CPU costs")
     memory: MemorySection = Field(default=NO_MEMORY, description="open flows, for memory costs")
     http: HttpLoad | None = Field(
-        default=None, description="load by wrk, ab or h2load; replaces load and memory"
+        default=None, description="load by HTTP clients; replaces load and memory"
     )
     counted: Counted | None = Field(
         default=None,
-        description="count instructions in an emulated guest instead of measuring time",
+        description="count instructions in an emulated guest; measures no time",
     )
     core_hour_price: float | None = Field(
         default=None,
         gt=0,
         le=1_000_000_000,
-        description="price of one core for one hour, in any currency; the report then says what a "
-        "million connections cost",
+        description="price of a core for an hour, in any currency; the report says what a million "
+        "connections cost",
     )
     collectors: Annotated[list[OwnFile], Once] = Field(
         default=[],
-        description="collectors of your own, which read more of the server's machine and bring "
-        "their figures with them: their Python files, relative to this file",
+        description="Python files of your own collectors, relative to this file",
     )
     sample_stacks: bool = Field(
         default=True,
-        description="sample the stacks of the server's cores, which say what its time was spent "
-        "on; that takes 0.3 to 0.5 % of a core. While flows are opened and held, follow one in 8 "
-        "allocations of the kernel there, which say whose the memory is",
+        description="sample the stacks of the server's cores, which say what its time and memory "
+        "was spent on; takes 0.3 to 0.5 % of a core",
     )
 
     @property

@@ -16,21 +16,21 @@ class Column(NamedTuple):
 
 YES_OR_NO = "yes or no"
 _RUN = Column("", "name of the run's folder")
-_SYSTEM = Column("", "name of the system; with several runs, the run's number comes first")
+_SYSTEM = Column("", "name of the system, after the run's number if there are several")
 _ROUND = Column("1", "round of the run, from 1 on")
 _TEST = Column("", "test of HTTP clients; empty for loads by profiles")
 _OFFERED = Column("1/s", "offered connections per second; 0 for a closed loop")
-_REASON = Column("", "why the value is unknown; empty if it is known")
+_REASON = Column("", "why the value is unknown")
 _TIMES = {
     "run": _RUN,
     "system": _SYSTEM,
     "test": _TEST,
     "offered_cps": _OFFERED,
-    "group": Column("", "template group of the profile; empty if it has none"),
+    "group": Column("", "template group of the profile"),
     "kind": Column(
         "",
-        'end of the measured time: "connect", "tls_handshake", "first_byte" or "completion", from '
-        'the intended start by the schedule; for HTTP clients "request" or "connection"',
+        'what ended the time: "connect", "tls_handshake", "first_byte" or "completion"; of HTTP '
+        'clients "request" or "connection"',
     ),
 }
 FIGURES = {
@@ -38,22 +38,22 @@ FIGURES = {
     "system": _SYSTEM,
     "case": Column(
         "",
-        "test of HTTP clients, state in which flows were held open, event at a device, or "
-        '"half": mixed traffic again at half load; empty for other loads',
+        "test of HTTP clients, state of held flows, event at a device, or "
+        '"half": mixed traffic at half load; else empty',
     ),
-    "figure": Column("", "its name, such as server_cpu.softirq; docs/figures.md defines each"),
+    "figure": Column("", "name of the figure; docs/figures.md defines all"),
     "offered_cps": Column(
-        "1/s", "offered load; 0 for a closed loop, unknown for memory, ceilings and events"
+        "1/s", "offered load; 0 of a closed loop, unknown of memory, ceilings and events"
     ),
-    "round": Column("1", "round of the run, or which search for the same thing, from 1 on"),
+    "round": Column("1", "round of the run, or number of the search, from 1 on"),
     "value": Column("as in `unit`", "the figure in this round"),
     "unit": Column("", 'unit of the value; "1" for a share or a number'),
     "reason": _REASON,
     "quoted": Column(
         YES_OR_NO,
-        "whether the report quotes the system's cost at this load, or its total of memory has it",
+        "whether the report quotes the cost at this load, or memory.total has it",
     ),
-    "past_ceiling": Column("", "first sign that the server was above its ceiling; empty: none"),
+    "past_ceiling": Column("", "first sign that the server was past its ceiling"),
     "definition": Column("", "what is counted or computed, and per what"),
     "source": Column("", "where its parts are read"),
 }
@@ -66,7 +66,7 @@ LATENCY = {
 }
 WHY = {
     "run": _RUN,
-    "trial": Column("1", "number of the trial"),
+    "trial": Column("1", "number of the trial in its run"),
     "round": _ROUND,
     "system": _SYSTEM,
     "test": _TEST,
@@ -74,19 +74,17 @@ WHY = {
     "kind": Column("", "kind of time that is exact: as in `server_cpu`, and softirq by vector"),
     "behalf": Column("", "on whose behalf: a system call, a softirq, a poll thread, a page fault"),
     "category": Column("", "what was done, by the innermost function that has a category"),
-    "us": Column(
-        "us", "time per completed connection; the sum over all rows of a trial is its cost"
-    ),
-    "error": Column("us", "standard error of that time, from the number of samples alone"),
+    "us": Column("us", "time per completed connection; all rows of a trial add up to its cost"),
+    "error": Column("us", "standard error of that time, from the number of samples"),
     "interrupts_off": Column(
         "us",
-        "the part that may belong to other functions, because interrupts were off until then",
+        "the part that may belong to other functions, as interrupts were off",
     ),
     "reason": _REASON,
 }
 COUNTS = {
     "run": _RUN,
-    "trial": Column("1", "number of the trial"),
+    "trial": Column("1", "number of the trial in its run"),
     "round": _ROUND,
     "system": _SYSTEM,
     "offered_cps": _OFFERED,
@@ -94,12 +92,12 @@ COUNTS = {
     "task": Column("", "name of the task; RCU callbacks are the server's, whatever they interrupt"),
     "mode": Column("", '"user" or "kernel"'),
     "function": Column(
-        "", "function of the kernel, in user mode the file with the code; empty for other sides"
+        "", "function of the kernel, in user mode the file; of the server's side only"
     ),
     "category": Column("", "what the function does"),
     "instructions": Column("1", "executed per completed connection"),
     "string_bytes": Column(
-        "B", "moved per completed connection by string instructions that repeat"
+        "B", "moved or cleared per completed connection by string instructions that repeat"
     ),
 }
 MEMORY_POINTS = {
@@ -125,24 +123,20 @@ TRIALS = {
     "test": _TEST,
     "offered_cps": _OFFERED,
     "open_flows": Column("1", "planned open flows; unknown for loads"),
-    "completed": Column("1", "connections or requests of the whole trial that completed"),
-    "failed": Column("1", "connections or requests of the whole trial that did not complete"),
+    "completed": Column("1", "completed connections or requests of the whole trial"),
+    "failed": Column("1", "the others of the whole trial"),
     "retransmitted": Column("1", "segments that the generator retransmitted in the whole trial"),
     "us": Column("us", "the server's CPU time per completed connection, as the report counts it"),
     "whole_us": Column("us", "the same over the whole sustain window, not corrected"),
-    "undisturbed_s": Column(
-        "s", "seconds of the sustain window in which nothing slowed the server's cores"
-    ),
+    "undisturbed_s": Column("s", "as the figure undisturbed"),
     "memory_read_ns": Column("ns", "time of one read from memory that the host's cores share"),
     "system_call_ns": Column("ns", "duration of two known system calls on the server's cores"),
     "warm_up_s": Column("s", "time from the start of the load until its rate was steady"),
-    "variation": Column(
-        "1", "standard deviation of that rate in the window, as a share of its mean"
-    ),
+    "variation": Column("1", "standard deviation of that rate, as a share of its mean"),
     "drift": Column("1", "growth of the rate over the window, as a share of its mean"),
     "correlation": Column("1", "Pearson's correlation of the running count with time; 1: steady"),
-    "flags": Column("", 'why the trial is flagged, separated by "; "; empty: none'),
-    "set_aside": Column("", "why no figure uses the trial; empty if figures use it"),
+    "flags": Column("", 'why the trial is flagged, separated by "; "'),
+    "set_aside": Column("", "why no figure uses the trial"),
 }
 LATENCY_OVER_TIME = {
     "run": _RUN,
@@ -158,10 +152,10 @@ SAMPLES = {
     "trial": TRIALS["trial"],
     "round": _ROUND,
     "system": _SYSTEM,
-    "phase": Column("", "window of the trial in which it was read; empty outside all windows"),
+    "phase": Column("", "phase in which it was read; empty outside of all"),
     "seconds": Column("s", "time since the start of the trial's first window"),
     "metric": Column("", "the metric, such as cpu.exact_time; docs/metrics.md lists all"),
-    "core": Column("1", "number of the core; unknown if it does not belong to a core"),
+    "core": Column("1", "number of the core, if it belongs to one"),
     "labels": Column("", 'all labels by name; use labels.str.get("kind")'),
     "value": Column("as in `unit`", "the value as read; for a counter the running count"),
     "unit": Column("", "unit of the value"),
@@ -172,8 +166,8 @@ SAMPLES = {
 TESTS = {
     "run": _RUN,
     "system": Column("", "name of the system, without its number of workers or cores"),
-    "count": Column("1", "number of workers or cores; 1 if neither varies"),
-    "counted": Column("", "what `count` counts, such as worker processes; empty if neither varies"),
+    "count": Column("1", "number of workers or cores"),
+    "counted": Column("", "what `count` counts, such as worker processes"),
     "test": _TEST,
     "offered_cps": _OFFERED,
     "figure": Column("", '"connections", "requests", "throughput" or "latency"'),
@@ -209,7 +203,7 @@ CHECKS = {
     "holds": Column("", '"yes", "no", or "unknown" if one side is unknown'),
     "wanted": Column("", "the expected value"),
     "seen": Column("", "the value found"),
-    "reason": Column("", "why it is unknown; empty if it is known"),
+    "reason": _REASON,
 }
 FACTORS = {
     "run": _RUN,
@@ -231,7 +225,7 @@ FACTORS = {
 COMPARISONS = {
     "a": Column("", "first run and its systems"),
     "b": Column("", "other run and its systems"),
-    "figure": Column("", "the compared figure; docs/figures.md lists all"),
+    "figure": Column("", "name of the figure; docs/figures.md defines all"),
     "at": Column("", "the load as text"),
     "judged": Column(YES_OR_NO, "whether it has a verdict; parts of judged figures have none"),
     "a_median": Column("as in `unit`", "median of A's rounds; over several loads relative to A"),
@@ -241,11 +235,11 @@ COMPARISONS = {
     "low": Column("1", "lower end of the ratio's interval"),
     "high": Column("1", "upper end of the ratio's interval"),
     "coverage": Column("1", "share of repetitions in which the interval contains the true ratio"),
-    "effect": Column("1", "-1: B is always below A; 1: B is always above A"),
+    "effect": Column("1", "-1: B is always below A; 1: always above"),
     "p": Column("1", "p value, corrected by Holm's method over the judged figures"),
     "verdict": Column("", "the verdict, such as dearer or no difference shown"),
     "different": Column(YES_OR_NO, "whether the verdict is that A and B differ"),
-    "reason": Column("", "why there is no verdict; empty if there is one"),
+    "reason": Column("", "why there is no verdict"),
 }
 EVENT_SERIES = {
     "run": _RUN,
@@ -260,13 +254,13 @@ PUBLISHED = {
     "document": Column("", "title of the publication"),
     "table": Column("", "the table's name in it"),
     "title": Column("", "the table's title"),
-    "shape": Column("", "the measured quantity; empty if the table is not a measurement over `x`"),
+    "shape": Column("", "what was measured over `x`, if it was"),
     "column": Column("", "name of the table's column"),
     "x_name": Column("", "what `x` is, such as worker processes"),
     "x": Column("as in `x_name`", "first cell of the row"),
     "value": Column("as in `unit`", "the printed number"),
     "unit": Column("", "unit of the value"),
-    "better": Column("", '"higher" or "lower"; empty if neither is better'),
+    "better": Column("", '"higher", "lower" or empty'),
 }
 PUBLISHED_MATCHES = {
     "document": PUBLISHED["document"],
@@ -282,7 +276,7 @@ PUBLISHED_MATCHES = {
     "ratio": Column("1", "measured here : published"),
     "published_gain": Column("1", "published, divided by the column's first row that both have"),
     "gain": Column("1", "measured here, divided by its own figure for that first row"),
-    "reason": Column("", "why one of the two is missing; otherwise empty"),
+    "reason": Column("", "why one of the two is missing"),
 }
 TABLES = {
     "figures": FIGURES,

@@ -28,8 +28,8 @@ RESULTS = Path("results")
 class Run:
     """One stored run, or several side by side, as tidy tables: one row for each value.
 
-    `opened`: the summaries of these runs, for the report's sentences. `folders`: their
-    folders. An unknown value is NaN, and `reason` says why. `columns` defines each column.
+    `opened`: their summaries. `folders`: their folders. An unknown value is NaN, and `reason` says
+    why.
     """
 
     opened: OpenedRuns
@@ -54,9 +54,9 @@ class Run:
         return export.table(*opened.summaries, *others)
 
     def kinds(self, figure: str) -> pandas.DataFrame:
-        """The rows of `figures` below a name: of "server_cpu" those of "server_cpu.user" and so on.
+        """The rows of `figures` below a name, of "server_cpu" those of "server_cpu.user" and so on.
 
-        They have another column, `kind`, with what comes after that name.
+        Another column, `kind`, has what comes after that name.
         """
         start = f"{figure}."
         below = self.figures[self.figures["figure"].str.startswith(start)]
@@ -111,8 +111,8 @@ class Run:
     def merged_latency(self, *percentiles: float) -> pandas.DataFrame:
         """Percentiles of the times of all rounds together: their histograms are added.
 
-        `percentiles`: such as 99.9; none for 50, 90, 99, 99.9 and 100, the longest time. One that
-        few connections are beyond is little more than chance: see `timed`.
+        `percentiles`: such as 99.9; none for 50, 90, 99, 99.9 and 100. One that few connections of
+        `timed` are beyond is little more than chance.
         """
         wanted = percentiles or (50.0, 90.0, 99.0, 99.9, 100.0)
         found = (

@@ -13,8 +13,8 @@ Searches: TypeAlias = Sequence[Ceiling]
 SOURCE = (
     "trials of MLRsearch (draft-ietf-bmwg-mlrsearch): what was offered, and what was lost of it"
 )
-NDR = "no drop rate: the highest load at which trials lost nothing"
-PDR = "partial drop rate: the highest load at which trials lost at most 0.5 %"
+NDR = "no drop rate: the highest load of which trials lost nothing"
+PDR = "partial drop rate: the highest load of which trials lost at most 0.5 %"
 LOST = {
     "connections": "those that failed, whose SYN was retransmitted, or that had not ended 20 ms "
     "(plus the client's TIME_WAIT) after the last scheduled start",
@@ -23,9 +23,8 @@ LOST = {
     "SYN was retransmitted",
 }
 INTERVAL = (
-    "{} end of the ceiling's 90 % interval: the true rate is in it in at least nine of ten "
-    "searches, as simulated ones show, with trials that scatter by 1 to 4 %, a slow drift, and two "
-    "neighbours; the mean of sessions that differ by 4 % is in it in 4 to 6 of ten"
+    "end of an interval that has the true ceiling in it in nine of ten searches or more, as "
+    "simulated ones show, and the mean of sessions that differ by 4 % in 4 to 6 of ten"
 )
 
 
@@ -68,21 +67,20 @@ def _reference(searches: Searches) -> Values | None:
 
 
 def _ceiling(of: CeilingKind) -> Figure[Searches]:
-    lost = f"; lost are {LOST[of]}"
     return Figure[Searches](
         name=f"ceiling.{of}",
         unit=UNITS[of],
-        definition=f"the rate to quote of each goal of the search{lost}",
+        definition="what was not lost of the highest load that was held, by goal of the search; "
+        f"lost are {LOST[of]}",
         source=SOURCE,
         of="ceiling",
-        kinds={"NDR": (NDR + lost, SOURCE), "PDR": (PDR + lost, SOURCE)},
+        kinds={"NDR": (NDR, SOURCE), "PDR": (PDR, SOURCE)},
         judged=True,
         compute=_rates,
     )
 
 
 def _interval(of: CeilingKind) -> Figure[Searches]:
-    ends = {"low": INTERVAL.format("lower"), "high": INTERVAL.format("upper")}
     return Figure[Searches](
         name=f"ceiling_interval.{of}",
         unit=UNITS[of],
@@ -90,9 +88,9 @@ def _interval(of: CeilingKind) -> Figure[Searches]:
         source=SOURCE,
         of="ceiling",
         kinds={
-            f"{goal}.{end}": (words, SOURCE)
+            f"{goal}.{side}": (f"{which} {INTERVAL}", SOURCE)
+            for side, which in (("low", "lower"), ("high", "upper"))
             for goal in ("NDR", "PDR")
-            for end, words in ends.items()
         },
         compute=_ends,
     )
@@ -102,8 +100,8 @@ def _of_reference(of: CeilingKind) -> Figure[Searches]:
     return Figure[Searches](
         name=f"ceiling_reference.{of}",
         unit=UNITS[of],
-        definition="highest load of which a peer that does no server's work lost nothing, with the "
-        "same generator over the same path",
+        definition="highest load of which a peer that does no server's work lost nothing over the "
+        "same path",
         source="trials of the reference peer after the search",
         of="ceiling",
         compute=_reference,

@@ -124,9 +124,9 @@ def _total(loads: LoadTrials) -> Values | None:
 TOTAL = Figure[LoadTrials](
     name="instructions",
     unit="1",
-    definition="instructions that the server's side executed per completed connection: its tasks "
-    "in user and kernel mode and the thread that polls its interface; a string instruction that "
-    "repeats counts once. Counted in a guest, and never a time",
+    definition="instructions of the server's side per completed connection: its tasks in user and "
+    "kernel mode, and the thread that polls its interface; a string instruction that repeats "
+    "counts once",
     source=SOURCE,
     of="load",
     judged=True,

@@ -10,6 +10,7 @@ from stackcost.analysis.figures.groups import KindsOf, LoadTrials
 OTHER_HOST = "the kernel of the generator's host is not read"
 NO_IDLE_TASK = "this run, or this kernel, does not tell when the idle task was in an idle state"
 SHARED = "clients also ran on these cores"
+OF_PEER = "the peer's own time stamp counter: stackcost_get_cpu"
 
 
 def _shared(loads: LoadTrials) -> str:
@@ -59,17 +60,16 @@ SERVER_CPU = Figure[LoadTrials](
     kinds={
         "user": (
             "time of the server's processes in user mode on its cores, per completed connection",
-            "exact time of the processes by tracepoint sched:sched_switch, without softirq and "
-            "interrupts; divided into user and system as the samples of their stacks in the window "
-            "are (an error of at most 9 points with 30, 3 with 300); with fewer than 30 as traced "
-            "system calls in the warm-up, which books too much as user, else by utime and stime",
+            "tracepoint sched:sched_switch, without softirq and interrupts; divided into user and "
+            "system as the samples of their stacks in the window (an error of at most 9 points "
+            "with 30, 3 with 300), with fewer than 30 as traced system calls in the warm-up, which "
+            "books too much as user, else by utime and stime",
         ),
         "system": (
             "time of the server's processes in system calls on its cores, and of the kernel's "
             "threads there that poll its interface or run softirqs (napi, ksoftirqd; where "
-            "connections were tracked, also kworker), without softirq and interrupts, per "
-            "completed connection",
-            "as user",
+            "connections were tracked kworker), per completed connection",
+            "as server_cpu.user",
         ),
         "irq": (
             "time of the server's cores in hardware interrupts, per completed connection",
@@ -80,27 +80,23 @@ SERVER_CPU = Figure[LoadTrials](
             "tracepoints irq:softirq_entry and irq:softirq_exit",
         ),
         "busy": (
-            "time that a polling peer's loop spent in iterations that did work, per completed "
-            "connection; empty iterations are idle time and not included",
-            "the peer's own time stamp counter: stackcost_get_cpu; for TRex its own account of its "
-            "data cores: get_utilization",
+            "time of a polling peer's loop in iterations that did work, per completed connection",
+            "the peer's own time stamp counter: stackcost_get_cpu; TRex's own account: "
+            "get_utilization",
         ),
         "sending": (
-            "the part of a polling peer's busy time in the calls that pass its frames to the "
-            "port's device; with a kernel interface these calls copy and deliver the frames, which "
-            "a NIC does itself",
-            "the peer's own time stamp counter: stackcost_get_cpu",
+            "the part of busy in calls that pass frames to the port's device; with a kernel "
+            "interface they copy and deliver the frames, which a NIC does itself",
+            OF_PEER,
         ),
         "copying": (
-            "the part of a polling peer's busy time in which it makes packets for the port's "
-            "device of its frames: payload is copied into their buffers; with packet sockets and "
-            "memif that is in the calls of sending",
-            "the peer's own time stamp counter: stackcost_get_cpu",
+            "the part of busy in which payload is copied into packets for the device; of packet "
+            "sockets and memif that is in sending",
+            OF_PEER,
         ),
         "stack": (
-            "the rest of a polling peer's busy time: receiving, TCP and its program; of runs "
-            "before it was told apart with copying",
-            "server_cpu.busy less server_cpu.copying and server_cpu.sending",
+            "the rest of busy: receiving, TCP and the peer's program; of older runs with copying",
+            "busy less copying and sending",
         ),
     },
     compute=lambda loads: loads.by_kind(cpu.server_cost, loads.server_cpus, _no_cost(loads)),
@@ -108,8 +104,8 @@ SERVER_CPU = Figure[LoadTrials](
 SERVER_CPU_TOTAL = Figure[LoadTrials](
     name="server_cpu_total",
     unit="us",
-    definition="sum over the kinds of the server's side, without the generator's cost",
-    source="the kinds above",
+    definition="sum of the kinds of server_cpu, without the generator's cost",
+    source="server_cpu",
     of="load",
     judged=True,
     compute=lambda loads: loads.each(
@@ -120,10 +116,9 @@ BACKEND_CPU = Figure[LoadTrials](
     name="backend_cpu",
     unit="us",
     table="costs",
-    definition="time of the server behind a device per completed connection: its processes in user "
-    "and system mode, and the threads that poll its interface; softirqs of the cores that it "
-    "shares are not included. On the device's cores it is a part of server_cpu, elsewhere it is "
-    "not",
+    definition="time of the server behind a device per completed connection: its processes, and "
+    "the threads that poll its interface, without the softirqs of cores that it shares. On the "
+    "device's cores it is a part of server_cpu",
     source="tracepoint sched:sched_switch, divided as server_cpu.user; threads napi/*",
     of="load",
     compute=lambda loads: loads.by_kind(
@@ -137,9 +132,8 @@ PEER_KERNEL_CPU = Figure[LoadTrials](
     unit="us",
     table="costs",
     definition="kernel time on a polling peer's cores per completed connection: softirq, and the "
-    "threads that poll its interface; the wire's cost, as a veth copies frames in the kernel where "
-    "a NIC would by DMA; part of it interrupts busy iterations and is in server_cpu.busy already, "
-    "so it is not added",
+    "threads that poll its interface. It is the wire's cost, and not added to server_cpu, which "
+    "has a part of it in busy",
     source="tracepoints irq:softirq_*, sched:sched_switch (threads napi/*)",
     of="load",
     compute=_of_server(cpu.kernel_cost_on_polling_cores),
@@ -149,9 +143,7 @@ IDLE_TASK = Figure[LoadTrials](
     unit="us",
     table="costs",
     definition="time of the idle task on the server's cores per completed connection, outside of "
-    "idle states and without softirq and interrupts, whatever woke the core; not in "
-    "server_cpu_total: a busy core has none, /proc/stat has it as idle, and a polling peer's "
-    "empty polls are in no cost either",
+    "idle states, without softirq and interrupts; not in server_cpu_total, as a busy core has none",
     source="tracepoints power:cpu_idle, sched:sched_switch, irq:*, irq_vectors:*",
     of="load",
     kinds={
@@ -160,9 +152,8 @@ IDLE_TASK = Figure[LoadTrials](
             "tracepoints sched:sched_switch, power:cpu_idle",
         ),
         "idle exit": (
-            "from the first interrupt in an idle state, or from the state's end if that is first, "
-            "until the switch away from the idle task or until it enters the next state; without "
-            "softirq and interrupts inside, but with the reschedule interrupt",
+            "from the first interrupt in an idle state, or the state's end, until the switch away "
+            "or the next state; with the reschedule interrupt",
             "tracepoints irq:*, irq_vectors:*, power:cpu_idle, sched:sched_switch",
         ),
     },
@@ -176,8 +167,7 @@ SOFTIRQ = Figure[LoadTrials](
     name="softirq",
     unit="us",
     table="costs",
-    definition="time of the server's cores in softirq by vector, per completed connection: the "
-    "parts of server_cpu.softirq",
+    definition="server_cpu.softirq by vector",
     source="tracepoints irq:softirq_entry and irq:softirq_exit",
     of="load",
     compute=_of_server(breakdown.softirq_cost),
@@ -186,9 +176,9 @@ THREADS = Figure[LoadTrials](
     name="threads",
     unit="us",
     table="costs",
-    definition="time of the server's cores by thread, without softirqs and interrupts that "
-    "interrupt it, per completed connection; of other programs and of the kernel's other threads "
-    "marked as in no total, of a polling peer not, as most of its thread's time is polls in vain",
+    definition="time of the server's cores by thread per completed connection, without softirqs "
+    "and interrupts; threads of other programs and other threads of the kernel are marked as in "
+    "no total",
     source="tracepoint sched:sched_switch",
     of="load",
     compute=_of_server(breakdown.thread_cost),
@@ -196,8 +186,8 @@ THREADS = Figure[LoadTrials](
 HARDWARE = Figure[LoadTrials](
     name="hardware",
     unit="1",
-    definition="cycles and instructions of the server's cores, per completed connection; for a "
-    "polling peer empty polls are included",
+    definition="cycles and instructions of the server's cores per completed connection, with a "
+    "polling peer's empty polls",
     source="perf_event_open on each core",
     of="load",
     compute=lambda loads: loads.by_kind(
@@ -210,10 +200,9 @@ GENERATOR_CPU = Figure[LoadTrials](
     name="generator_cpu",
     unit="us",
     table="costs",
-    definition="the generator's own busy loop time, all softirq on its cores, and the threads that "
-    "pass the veth's frames to it, per completed connection; of HTTP clients their processes' time "
-    "in user and system mode, and softirq; never part of the server's cost; these parts overlap "
-    "and are not added",
+    definition="the generator's busy time, all softirq on its cores, and the threads that pass "
+    "the veth's frames to it, per completed connection; of HTTP clients their processes' time, "
+    "and softirq. The parts overlap and are not added; the server's cost has none of them",
     source="stackcost_get_cpu of the generator; softirq.time; task.time of napi/* and of clients",
     of="load",
     compute=_generator,
@@ -221,8 +210,8 @@ GENERATOR_CPU = Figure[LoadTrials](
 GENERATOR_BUSY = Figure[LoadTrials](
     name="generator_busy",
     unit="1",
-    definition="share of the generator's loop time spent in iterations that did work; of HTTP "
-    "clients the share of their cores' time that was not idle",
+    definition="share of the generator's loop time in iterations that did work; of HTTP clients "
+    "the share of their cores' time that was not idle",
     source="stackcost_get_cpu of the generator; cpu.exact_time",
     of="load",
     compute=_generator_busy,

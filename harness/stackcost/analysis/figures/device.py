@@ -31,7 +31,7 @@ def _ceiling(mixed: MixSteps) -> Values:
 FRAMES_LOST = Figure[Group](
     name="frames_lost",
     unit="1",
-    definition="frames that were lost in the whole trial, both directions together, by where",
+    definition="frames that were lost in the whole trial, both ways, by where",
     source="the generator's counters of its ports; /proc/net/dev of the device's namespace",
     of="device",
     kinds={
@@ -58,8 +58,7 @@ FRAMES_LOST = Figure[Group](
 TRACKING = Figure[Group](
     name="tracking",
     unit="1",
-    definition="growth of a counter of connection tracking in the whole trial; counters that did "
-    "not grow are left out",
+    definition="growth of a counter of connection tracking in the whole trial, if it grew",
     source="/proc/net/stat/nf_conntrack",
     of="device",
     compute=_tracking,
@@ -67,8 +66,8 @@ TRACKING = Figure[Group](
 MIX_CEILING = Figure[MixSteps](
     name="mix.ceiling",
     unit="mixed flows/s",
-    definition="highest load of mixed traffic up to which no application had losses: 99 % of its "
-    "connections were established at the first SYN, of its datagrams answered",
+    definition="highest load of mixed traffic up to which each application had 99 % of its "
+    "connections established at the first SYN, and of its datagrams answered",
     source="the generator's counters by template group",
     of="device",
     judged=True,

@@ -27,9 +27,8 @@ def _own_share(rate: float, cost: Cost, cpus: Collection[int]) -> float | None:
 WHOLE_CORES = Figure[LoadTrials](
     name="whole_cores_rate",
     unit="connections/s",
-    definition="the rate for whole cores: completed connections/s, divided by the share of the "
-    "cores' time that the server used; completed connections/s themselves where it fell short of "
-    "the offered load",
+    definition="completed connections/s, divided by the share of the cores' time that the server "
+    "used; not divided where they fell short of the offered load",
     source="completed_cps; server_cpu",
     of="gate",
     judged=True,

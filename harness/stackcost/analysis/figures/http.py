@@ -36,8 +36,8 @@ def _slab(loads: LoadTrials) -> Values:
 CONCURRENCY = Figure[LoadTrials](
     name="http.concurrency",
     unit="1",
-    definition="connections of all clients at once; where it was searched for, it may differ from "
-    "round to round",
+    definition="connections of all clients at once; after a search it may differ from round to "
+    "round",
     source="the settings of the clients in each trial",
     of="http",
     compute=_asked(lambda seen: http.concurrency(seen.trial)),
@@ -45,7 +45,7 @@ CONCURRENCY = Figure[LoadTrials](
 RATE = Figure[LoadTrials](
     name="http.rate",
     unit="1/s",
-    definition="requests answered per second, all clients; of tests of new connections so many "
+    definition="requests answered per second, all clients; in tests of new connections so many "
     "connections",
     source=CLIENTS,
     of="http",
@@ -63,7 +63,7 @@ BANDWIDTH = Figure[LoadTrials](
 UNSENT = Figure[LoadTrials](
     name="http.unsent",
     unit="1",
-    definition="requests that were scheduled but not answered by the end of the trial",
+    definition="scheduled requests without an answer at the end of the trial",
     source=CLIENTS,
     of="http",
     compute=_sum("unsent"),
@@ -91,8 +91,8 @@ SERVER_BUSY = Figure[LoadTrials](
 OTHERS_BUSY = Figure[LoadTrials](
     name="http.others_busy",
     unit="1",
-    definition="share of the time of the server's cores that other programs took; in "
-    "http.server_busy, too",
+    definition="share of the time of the server's cores that other programs took; also in "
+    "http.server_busy",
     source="task.time",
     of="http",
     compute=lambda loads: (
@@ -102,7 +102,7 @@ OTHERS_BUSY = Figure[LoadTrials](
 PROCESS_MEMORY = Figure[LoadTrials](
     name="process_memory",
     unit="B",
-    definition="memory of the server's processes during the test, shared pages divided",
+    definition="memory of the server's processes during the test",
     source="/proc/PID/smaps_rollup Pss",
     of="http",
     compute=lambda loads: loads.each(lambda seen: seen.level("process.pss")),
@@ -110,8 +110,7 @@ PROCESS_MEMORY = Figure[LoadTrials](
 CONNECTION_SLAB = Figure[LoadTrials](
     name="connection_slab",
     unit="B",
-    definition="the kernel's slab caches that connections are made of, of both ends, during the "
-    "test",
+    definition="slab caches of connections, both ends, during the test",
     source="/proc/slabinfo",
     of="http",
     compute=_slab,

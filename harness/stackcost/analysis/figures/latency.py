@@ -75,13 +75,11 @@ LATENCY = Figure[LoadTrials](
     name="latency",
     unit="us",
     table="latency",
-    definition="time from a connection's intended start by the open-loop schedule to the SYN-ACK "
-    "(connect), the end of the TLS handshake (tls_handshake; of connections with TLS), the first "
-    "payload (first_byte), and the end of the client's program, with the "
-    "whole response received (completion); of HTTP clients the time of a request or a connection "
-    "as they tell it; percentiles of the connections that reached this point in the sustain "
-    "window, with the template group before the kind; p99.99 and p99.999 of trials with ten "
-    "connections beyond them or more",
+    definition="time from a connection's intended start by the schedule to the SYN-ACK (connect), "
+    "the end of the TLS handshake (tls_handshake), the first payload (first_byte) and the end of "
+    "the client's program (completion); of HTTP clients of a request or a connection. Percentiles "
+    "of connections that reached this point in the sustain window; p99.99 and p99.999 of trials "
+    "with ten connections or more beyond them. A template group's name comes before the kind",
     source="stackcost_get_latency of the generator, histograms of two significant figures; the "
     "clients' own output",
     of="load",

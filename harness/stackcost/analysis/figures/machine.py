@@ -52,12 +52,11 @@ def _energy(loads: LoadTrials) -> Values:
 UNDISTURBED = Figure[LoadTrials](
     name="undisturbed",
     unit="s",
-    definition="undisturbed time of the sustain window: slices of 0.1 s in which known work on the "
-    "server's cores took at most 2 % more than its minimum, so nothing outside the machine slowed "
-    "them; if it is 1 s or more, server_cpu, server_cpu_total, softirq and threads use only this "
-    "time, otherwise the whole window",
-    source="the known work of harness/stackcost/collect/core_speed.c, the CPU account, a peer's "
-    "stackcost_get_cpu, each read ten times a second",
+    definition="time of the sustain window in slices of 0.1 s in which known work on the server's "
+    "cores took at most 2 % more than its minimum; if it is 1 s or more, server_cpu, "
+    "server_cpu_total, softirq and threads use only this time",
+    source="harness/stackcost/collect/core_speed.c, the CPU account, a peer's stackcost_get_cpu, "
+    "each read ten times a second",
     of="load",
     compute=lambda loads: loads.each(
         lambda seen: undisturbed_seconds(seen, loads.server_cpus), NOT_CUT
@@ -66,8 +65,8 @@ UNDISTURBED = Figure[LoadTrials](
 MEMORY_READ_TIME = Figure[LoadTrials](
     name="memory_read_time",
     unit="ns",
-    definition="time of one read from memory that no program of this machine keeps in a core's "
-    "own caches; it shows how busy the shared caches and the memory of the host are",
+    definition="time of one read from memory that is in no core's own caches: how busy the host's "
+    "shared caches and memory are",
     source="harness/stackcost/collect/core_speed.c, over the whole sustain window",
     of="load",
     compute=lambda loads: loads.each(memory_read_nanoseconds),
@@ -84,8 +83,8 @@ ACCOUNTED_SHARE = Figure[LoadTrials](
 RECEIVE_SHARE = Figure[LoadTrials](
     name="receive_share",
     unit="1",
-    definition="share of the machine's receive work that ran on the server's cores: NET_RX softirq "
-    "anywhere, and the threads that poll an interface on the server's cores",
+    definition="share of all NET_RX softirq, and of the threads that poll interfaces, that ran on "
+    "the server's cores",
     source="softirq.time, vector NET_RX; task.time of napi/*",
     of="load",
     compute=lambda loads: loads.each(lambda seen: core_time.receive_share(seen, loads.server_cpus)),
@@ -93,8 +92,8 @@ RECEIVE_SHARE = Figure[LoadTrials](
 ENERGY = Figure[LoadTrials](
     name="energy",
     unit="J",
-    definition="energy of all processor packages in the sustain window for a million completed "
-    "connections; the generator's part and idle cores are included",
+    definition="energy of all processor packages, with the generator's part and idle cores, for a "
+    "million completed connections",
     source="/sys/class/powercap/intel-rapl:*/energy_uj",
     of="load",
     compute=_energy,

@@ -84,8 +84,7 @@ def _median(values: Values) -> float:
 PER_FLOW = Figure[HoldTrials](
     name="memory.per_flow",
     unit="B",
-    definition="slope of a least-squares line through memory over the number of flows held open; "
-    "memory that was reserved before is part of the line's intercept",
+    definition="slope of a least-squares line through memory over the number of flows held open",
     source="kernel slab: /proc/slabinfo, caches with objects of a connection; socket buffers: "
     "/proc/net/sockstat TCP mem; process: /proc/PID/smaps_rollup Pss of the server's processes; "
     "engine pools: objects in use x their size, stackcost_get_memory",
@@ -95,8 +94,8 @@ PER_FLOW = Figure[HoldTrials](
 AT_NO_FLOW = Figure[HoldTrials](
     name="memory.at_no_flow",
     unit="B",
-    definition="intercept of the same line: memory without any connection; of the kernel's kinds "
-    "it is the whole machine's",
+    definition="intercept of the line of memory.per_flow: memory without any flow, in the "
+    "kernel's kinds that of the whole machine",
     source=AS_PER_FLOW,
     of="memory",
     compute=lambda holds: of_lines(holds.fitted, "intercept"),
@@ -104,9 +103,8 @@ AT_NO_FLOW = Figure[HoldTrials](
 TOTAL = Figure[HoldTrials](
     name="memory.total",
     unit="B",
-    definition="sum of the slopes of the kinds in `counted`; a peer's flows are in its pools, "
-    "inside its process or in hugepages, so the process is shown but not added, and the kernel's "
-    "memory over a peer's flows is only noise",
+    definition="sum of the slopes of the kinds in `counted`. A peer's flows are in its pools, so "
+    "its process is shown and not added, and the kernel's memory is noise",
     source=AS_PER_FLOW,
     of="memory",
     judged=True,
@@ -115,7 +113,8 @@ TOTAL = Figure[HoldTrials](
 STRAIGHTNESS = Figure[HoldTrials](
     name="memory.straightness",
     unit="1",
-    definition="coefficient of determination of that line: 1 when every point is on it",
+    definition="coefficient of determination of the line of memory.per_flow: 1 if every point is "
+    "on it",
     source=AS_PER_FLOW,
     of="memory",
     compute=lambda holds: of_lines(holds.fitted, "r_squared"),
@@ -123,7 +122,7 @@ STRAIGHTNESS = Figure[HoldTrials](
 CACHES = Figure[HoldTrials](
     name="memory.caches",
     unit="B",
-    definition="slope of one slab cache of the kernel over the number of flows held open",
+    definition="slope of one slab cache over the number of flows held open",
     source="/proc/slabinfo: whole slabs of the cache",
     of="memory",
     compute=_largest_caches,
@@ -131,10 +130,9 @@ CACHES = Figure[HoldTrials](
 OWNERS = Figure[HoldTrials](
     name="memory.owners",
     unit="B",
-    definition="memory.caches of one cache that the total has, divided by the function that "
-    "allocated its objects: as the share of objects that were allocated on the server's cores "
-    "while flows were opened, and were left when memory was read. One allocation in 8, drawn at "
-    "random, was followed",
+    definition="memory.caches of one cache, divided by the function that allocated its objects: "
+    "as those that were allocated on the server's cores while flows were opened, and left when "
+    "memory was read. One allocation in 8, drawn at random, is followed",
     source="/proc/slabinfo; tracepoints kmem:kmem_cache_alloc and kmem:kmalloc with the kernel's "
     "stack; harness/stackcost/analysis/why/functions.yaml has the functions that allocate for "
     "others",
@@ -145,9 +143,9 @@ PASSED = Figure[HoldTrials](
     name="memory.passed",
     unit="1",
     definition="objects of one cache that a function allocated for each flow while flows were "
-    "opened, and that were freed again before memory was read",
-    source="tracepoints kmem:kmem_cache_free and kmem:kfree of the objects that were followed; "
-    "what is freed in bulk has no tracepoint and is not seen",
+    "opened, and that were freed before memory was read",
+    source="tracepoints kmem:kmem_cache_free and kmem:kfree of the followed objects; frees in "
+    "bulk have no tracepoint",
     of="memory",
     compute=_passed,
 )

@@ -98,15 +98,15 @@ OFFERED = Declared(
     name="offered_cps",
     unit="1/s",
     definition="connections per second that the generator starts by its schedule, whether or not "
-    "earlier ones have ended (open loop)",
+    "earlier ones have ended",
     source="the experiment file; TRex ASTF cps x multiplier",
     of="load",
 )
 FAILED = Figure[LoadTrials](
     name="failed",
     unit="1",
-    definition="connections (HTTP clients: requests) of the whole trial that did not complete, for "
-    "any reason; all other figures are of the rest",
+    definition="connections (HTTP clients: requests) of the whole trial that did not complete; "
+    "other figures are of the rest",
     source="the load's own counters: tcps_drops, tcps_conndrops, tcps_testdrops and flows that "
     "could not start; the clients' own output",
     of="load",
@@ -115,8 +115,8 @@ FAILED = Figure[LoadTrials](
 COMPLETED = Figure[LoadTrials](
     name="completed_cps",
     unit="1/s",
-    definition="connections that were opened, fully served and closed during the sustain window, "
-    "per second; of HTTP clients requests",
+    definition="connections that were opened, served and closed in the sustain window, per "
+    "second; of HTTP clients requests",
     source="generator: tcps_closed less tcps_drops, tcps_conndrops, tcps_testdrops; the server's "
     "own count of requests, or the clients'",
     of="load",
@@ -127,9 +127,8 @@ COMPLETED = Figure[LoadTrials](
 SENT_AGAIN = Figure[LoadTrials](
     name="sent_again",
     unit="1",
-    definition="segments that were sent again, per completed connection, in the sustain window, by "
-    "the generator and by the server's stack; of experiments with a network alone, as elsewhere a "
-    "trial is flagged for them",
+    definition="segments that generator and server's stack sent again, per completed connection; "
+    "only of experiments with a network, as elsewhere they flag a trial",
     source="tcps_sndrexmitpack and tcps_rexmttimeo_syn of the generator and of a peer; "
     "TcpRetransSegs of /proc/net/snmp in the server's namespace",
     of="load",
@@ -139,7 +138,7 @@ PACKETS = Figure[LoadTrials](
     name="packets",
     unit="1",
     definition="packets at the server's interface, both ways, per completed connection; unknown "
-    "where the interface has TSO and a frame may hold several segments",
+    "where TSO lets a frame hold several segments",
     source="/proc/net/dev of the server's namespace, without loopback",
     of="load",
     compute=_packets,

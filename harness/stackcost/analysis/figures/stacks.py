@@ -10,7 +10,7 @@ from stackcost.analysis.readings import Readings
 
 METRIC = "onload.counter"
 SUSTAIN = "sustain"
-EVENTS_OF = "onload.counter {}, summed over its stacks"
+EVENTS_OF = "onload.counter {}, sum of its stacks"
 
 
 def is_onload(seen: Readings) -> bool:
@@ -80,36 +80,33 @@ def _blocked(loads: LoadTrials) -> dict[str, Values]:
 ONLOAD = Figure[LoadTrials](
     name="onload",
     unit="1/s",
-    definition="how often Onload polled, and what it found, per second of the sustain window",
-    source="onload.counter, summed over its stacks",
+    definition="how often Onload polled, and what it found, per second",
+    source="onload.counter, sum of its stacks",
     of="load",
     kinds={
         "k_polls": (
-            "how often Onload's code in the kernel looked into the event queues, per second of the "
-            "sustain window: by interrupts, timers, and system calls of programs that wait",
+            "looks of Onload's code in the kernel into the event queues: by interrupts, timers, "
+            "and system calls of programs that wait",
             EVENTS_OF.format("k_polls"),
         ),
         "u_polls": (
-            "how often Onload's library in the programs did; a program that spins does so all the "
-            "time, with and without connections, and all of it counts as busy",
+            "looks of Onload's library in the programs into the event queues; a program that spins "
+            "polls all the time, and all of it counts as busy",
             EVENTS_OF.format("u_polls"),
         ),
         "rx_evs": (
-            "events of received packets that these polls found; over k_polls and u_polls together, "
-            "with tx_evs, events per poll: near 0 of a stack that spins in vain",
+            "events of received packets that all polls found; with tx_evs, by polls: near 0 "
+            "of a stack that spins in vain",
             EVENTS_OF.format("rx_evs"),
         ),
-        "tx_evs": (
-            "events of sent packets that these polls found",
-            EVENTS_OF.format("tx_evs"),
-        ),
+        "tx_evs": ("events of sent packets that all polls found", EVENTS_OF.format("tx_evs")),
         "ul_accepts": (
             "connections that Onload's library accepted",
             EVENTS_OF.format("ul_accepts"),
         ),
         "sockcache_hit": (
-            "accepted connections that got the socket of a closed one (EF_SOCKET_CACHE_MAX), so "
-            "that accepting took no system call; 0 without socket caching",
+            "accepted connections that got the socket of a closed one, without a system call "
+            "(EF_SOCKET_CACHE_MAX)",
             EVENTS_OF.format("sockcache_hit"),
         ),
     },
@@ -127,7 +124,7 @@ DISK_SHARE = Figure[LoadTrials](
     name="cache.disk_share",
     unit="1",
     definition="bytes that the cache's processes had read from disks, by bytes that the clients "
-    "received; above 1 where the kernel reads ahead more than is asked for",
+    "received; read-ahead can bring it above 1",
     source="/proc/PID/io read_bytes; the clients' own output",
     of="http",
     compute=_of_cache(disk_share),
@@ -136,7 +133,7 @@ BLOCKED = Figure[LoadTrials](
     name="cache.blocked",
     unit="s/s",
     definition="seconds per second that the cache's threads were blocked, by part: at most 1 for "
-    "each worker's event loop, and for each thread of a pool",
+    "each event loop and each thread of a pool",
     source="tracepoints sched:sched_switch and sched:sched_wakeup",
     of="http",
     compute=_blocked,
@@ -178,19 +175,18 @@ OPENED = _generator(
 LATE = _generator(
     "late",
     "1",
-    "share of its connections that this one of several generators started more than 1 ms after "
-    "their time",
+    "share of its connections that this generator started more than 1 ms after their time",
     "stackcost_get_schedule of each generator",
 )
 BUSY = _generator(
     "busy",
     "1",
-    "share of the time of its data cores in which this one of several generators did work",
+    "share of the time of its data cores in which this generator did work",
     "stackcost_get_cpu of each generator",
 )
 STARTED = _generator(
     "started",
     "s",
-    "from the start of the first generator to the start of this one, as the controller saw them",
+    "from the start of the first generator to that of this one",
     "the controller's clock",
 )

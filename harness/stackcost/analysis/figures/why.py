@@ -43,10 +43,8 @@ WHY = Figure[LoadTrials](
     name="why",
     unit="us",
     table="why",
-    definition="time of the server's side per completed connection, by what it did: each kind of "
-    "server_cpu, which is exact, is divided as the samples of its stacks; a sample counts for its "
-    "innermost function that is in the table of categories. The categories add up to "
-    "server_cpu_total",
+    definition="server_cpu_total by what was done: each kind of server_cpu is divided as the "
+    "samples of its stacks; a sample counts for its innermost function in the table of categories",
     source=SOURCE,
     of="load",
     compute=_of(lambda part: part.us),
@@ -55,8 +53,7 @@ ERROR = Figure[LoadTrials](
     name="why_error",
     unit="us",
     table="why",
-    definition="standard error of a category's time in one trial, from the number of its samples "
-    "alone",
+    definition="standard error of a category's time in one trial, from the number of its samples",
     source=SOURCE,
     of="load",
     compute=_of(lambda part: part.error),
@@ -65,8 +62,8 @@ BAND = Figure[LoadTrials](
     name="why_interrupts_off",
     unit="us",
     table="why",
-    definition="the part of a category's time that may belong to other functions: interrupts were "
-    "off, so the sampling clock fired only when they were switched on again",
+    definition="the part of a category's time that may belong to other functions, because "
+    "interrupts were off and the sampling clock fired later",
     source=SOURCE,
     of="load",
     compute=_of(lambda part: part.interrupts_off),
