@@ -101,8 +101,7 @@ def _command(name: str, command: Any) -> str:
     own = [(form, meaning) for form, meaning in records if form != "--help"]
     if not own:
         return text
-    rows = [f"| `{_code(form)}` | {_cell(meaning)} |" for form, meaning in own]
-    return "\n".join([f"{text}\n", "| argument or option | meaning |", "|---|---|", *rows])
+    return "\n".join([f"{text}\n", *(_item(form, "", meaning) for form, meaning in own)])
 
 
 def _experiment_page() -> str:
@@ -155,15 +154,14 @@ def _figures_page() -> str:
         ),
     ]
     for of, heading in FIGURES_OF.items():
-        rows = ["| figure | unit | definition | read from |", "|---|---|---|---|"]
-        above = ""
+        items, above = [], ""
         for (definition, source), alike in _alike(each for each in registry.ALL if each.of == of):
-            names = ", ".join(name for name, _ in alike)
+            names = "`, `".join(name for name, _ in alike)
             units = ", ".join(dict.fromkeys(unit for _, unit in alike))
-            read_from = "as above" if source == above else _cell(source)
-            rows.append(f"| {names} | {units} | {_cell(definition)} | {read_from} |")
+            read_from = "as above" if source == above else source
+            items.append(_item(names, units, definition, read_from))
             above = source
-        parts.append(f"## {heading}\n\n" + "\n".join(rows))
+        parts.append(f"## {heading}\n\n" + "\n".join(items))
     return "\n\n".join(parts) + "\n"
 
 
@@ -173,11 +171,11 @@ def _alike(
     """Names and units of figures and their kinds, by the definition and source that they share."""
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for each in figures:
-        mark = " (judged)" if each.judged else ""
         told = (each.definition, each.source)
-        found.setdefault(told, []).append((f"`{each.name}`{mark}", each.unit))
+        unit = f"{each.unit}, **judged**" if each.judged else each.unit
+        found.setdefault(told, []).append((each.name, unit))
         for kind, words in each.kinds.items():
-            found.setdefault(words, []).append((f"`{each.name}.{kind}`", each.unit))
+            found.setdefault(words, []).append((f"{each.name}.{kind}", each.unit))
     return found.items()
 
 
@@ -210,9 +208,7 @@ def _base(name: str) -> str:
 
 
 def _columns(columns: Mapping[str, Column]) -> str:
-    rows = ["| column | unit | definition |", "|---|---|---|"]
-    rows += (f"| `{c}` | {_cell(a.unit)} | {_cell(a.definition)} |" for c, a in columns.items())
-    return "\n".join(rows)
+    return "\n".join(_item(c, about.unit, about.definition) for c, about in columns.items())
 
 
 def _shared() -> dict[str, Column]:
@@ -252,22 +248,22 @@ def _references(value: Any) -> Iterator[str]:
 
 
 def _keys(section: dict[str, Any], schema: dict[str, Any], path: str) -> str:
-    """A table of the keys of the section that is at `path`."""
+    """A list of the keys of the section that is at `path`."""
     above = "" if path == WHOLE else f"{path}."
-    rows = ["| key | meaning | value | default |", "|---|---|---|---|"]
+    items = []
     needed = section.get("required", [])
     for key, value in section["properties"].items():
         below = [name for name in _references(value) if "properties" in schema["$defs"][name]]
         form = _link("section", f"{above}{key}") if below else _form(value)
-        default = "required" if key in needed else "" if below else _default(value["default"])
-        meaning = _cell(value.get("description", ""))
-        rows.append(f"| `{key}` | {meaning} | {_cell(form)} | {default} |")
-    return "\n".join(rows)
+        default = "" if below or key in needed else _default(value["default"])
+        about = ["required", form] if key in needed else [form, default and f"default {default}"]
+        items.append(_item(key, ", ".join(filter(None, about)), value.get("description", "")))
+    return "\n".join(items)
 
 
 def _default(default: Any) -> str:
     """The default as it is written in the file; empty if it only means that the key is left out."""
-    if default in (None, [], {}, "."):
+    if default in (None, [], {}, ".", ""):
         return ""
     if isinstance(default, list):
         return ", ".join(map(_default, default))
@@ -297,9 +293,14 @@ def _scalar(value: dict[str, Any]) -> str:
     kind = {"ipv4": "IPv4 address", "path": "path"}.get(value.get("format", ""))
     if "minimum" in value and "maximum" in value:
         return f"{kinds[value['type']]} {value['minimum']:,} to {value['maximum']:,}"
-    signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
+    signs = {
+        "minimum": "from",
+        "exclusiveMinimum": "above",
+        "maximum": "to",
+        "exclusiveMaximum": "below",
+    }
     bounds = [f"{sign} {value[name]:,}" for name, sign in signs.items() if name in value]
-    return ", ".join([kind or kinds[value["type"]], *bounds])
+    return " ".join([kind or kinds[value["type"]], *bounds])
 
 
 def _link(text: str, heading: str) -> str:
@@ -318,13 +319,21 @@ def _filled(text: str | None) -> str:
     )
 
 
-def _cell(text: str) -> str:
-    """Text for a table's cell: without line breaks, without a bar that ends it, without HTML."""
-    return _code(text).replace("<", "&lt;")
+def _item(name: str, about: str, meaning: str, source: str = "") -> str:
+    """An item of a list: `name` as code, its unit or value in brackets, what it is, where read."""
+    read = f". *From*: {_escaped(source)}" if source else ""
+    return textwrap.fill(
+        f"- `{name}`{f' ({about})' if about else ''}: {_escaped(meaning)}{read}",
+        WIDTH,
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
-def _code(text: str) -> str:
-    return re.sub(r"\s+", " ", text).replace("|", "\\|")
+def _escaped(text: str) -> str:
+    """Text without what HTML or Markdown would take for markup."""
+    return text.replace("<", "&lt;").replace("*", "\\*")
 
 
 if __name__ == "__main__":

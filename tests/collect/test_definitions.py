@@ -55,12 +55,12 @@ COLLECTORS = (
     stack_samples.StackSamples,
     tracking.Tracking,
 )
-ROW = re.compile(r"^\| `(\w+\.\w+)` \| (\w+) \| (\w+) \|", re.MULTILINE)
+ITEM = re.compile(r"^- `(\w+\.\w+)` \((\w+), (\w+)", re.MULTILINE)
 
 
 def test_every_metric_is_defined_as_declared() -> None:
     text = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
-    defined = {name: (unit, kind) for name, unit, kind in ROW.findall(text)}
+    defined = {name: (unit, kind) for name, unit, kind in ITEM.findall(text)}
     metrics: list[Metric] = [metric for each in COLLECTORS for metric in each.metrics]
     metrics += [counts.INSTRUCTIONS, counts.STRING_BYTES, counts.SYSTEM_CALLS]
     assert defined == {metric.name: (metric.unit, str(metric.kind)) for metric in metrics}

@@ -18,9 +18,9 @@ def test_every_command_and_option_is_in_it() -> None:
     assert written == set(reference().commands())
     for name, command in reference().commands().items():
         section = text.partition(f"\n## stackcost {name}\n")[2].partition("\n## ")[0]
-        assert section and section.count("\n| `") == len(command.params), name
+        assert section and section.count("\n- `") == len(command.params), name
         for option in (opt for each in command.params for opt in each.opts if opt[0] == "-"):
-            assert f"| `{option}" in section, f"{name} {option}"
+            assert f"- `{option}" in section, f"{name} {option}"
 
 
 def test_it_and_the_help_are_written_for_people() -> None:
@@ -58,9 +58,10 @@ def check_section(text: str, heading: str, model: type[BaseModel], path: str = "
     section = text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     found = 0
     for name, held in keys(model).items():
-        row = next((line for line in section.splitlines() if line.startswith(f"| `{name}` |")), "")
-        assert row, f"{path}{name} is not in the reference"
-        assert row.split("|")[2].strip(), f"{path}{name} has no meaning: give it a description"
+        item = re.search(rf"(?m)^- `{re.escape(name)}` \(.*(?:\n  .*)*", section)
+        assert item, f"{path}{name} is not in the reference"
+        meaning = item[0].replace("\n", " ").rpartition("): ")[2]
+        assert meaning.strip(), f"{path}{name} has no meaning: give it a description"
         found += 1 + (check_section(text, f"{path}{name}", held, f"{path}{name}.") if held else 0)
     return found
 
@@ -96,9 +97,10 @@ def test_every_table_and_column_of_the_library_is_in_it_with_its_unit() -> None:
     shared = text.partition("\n## Columns of several tables\n")[2].partition("\n## ")[0]
     for name, columns in TABLES.items():
         section = text.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
-        said, _, rows = section.partition("\n| ")
+        said, _, items = section.partition("\n- ")
         base = re.search(r"Has every column of `(\w+)`", said)
         for column, about in columns.items():
-            row = f"| `{column}` | {about.unit} | {about.definition[:9]}"
-            known = row in rows or (f"`{column}`" in said and row in shared)
+            unit = f" ({about.unit})" if about.unit else ""
+            item = f"`{column}`{unit}: {about.definition[:9]}"
+            known = item in items or (f"`{column}`" in said and item in shared)
             assert known or (base and TABLES[base[1]][column] == about), f"{name}.{column}"
