@@ -21,6 +21,7 @@ from stackcost.contracts.counts import StackCheck
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.schema import Experiment
+from stackcost.servers import registry
 from stackcost.store import RunFolder
 from tests.campaign.made_up import EXPERIMENT, disturbed, planned, quiet, turn
 
@@ -227,6 +228,16 @@ def test_a_failure_says_where_it_was_and_where_the_trials_are(tmp_path: Path) ->
     assert failed.value.hint == f"see its log; {kept}"
     manifest = campaign.folder.manifest()
     assert (manifest.state, manifest.failure) == ("failed", failed.value.what)
+
+
+def test_an_error_in_a_users_own_file_says_where_it_was(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def ruleset(trial):\n    open('/no/site.nft')\n")
+    registry.OWN_FOLDERS.add(str(tmp_path))
+    own = registry.module_of(tmp_path / "mine.py")
+    with pytest.raises(StackcostError) as failed, going(tmp_path / "results") as campaign:
+        campaign.take(turn([planned(own.ruleset)], []))
+    told = f"round 1 of 1, nginx/kernel: {tmp_path}/mine.py line 2, in ruleset: FileNotFoundError: "
+    assert failed.value.what.startswith(told) and "'/no/site.nft'" in failed.value.what
 
 
 def test_a_run_that_fails_before_its_first_trial_leaves_no_folder(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+OWN_SERVER = REPOSITORY / "examples/haproxy.py"
 PROGRAM = Path(sys.executable).with_name("stackcost")
 
 
@@ -70,7 +71,24 @@ def test_it_says_its_version() -> None:
             "there is no server and no experiment file compar; did you mean compare",
             "all servers: docs/experiment-file.md",
         ),
-        (("ceiling", "no.py"), "there is no file ", "docs/adding-a-server.md"),
+        (("ceiling", "no.py"), "there is no file ", "docs/adding-a-server.md, of a device docs/"),
+        (("dut", "no.py"), "there is no file ", "docs/adding-a-dut.md"),
+        (("dut", str(OWN_SERVER)), f"{OWN_SERVER} must contain exactly one device class; ", "dut."),
+        (
+            ("dut", "README.md"),
+            "README.md is no Python file, and a device is one",
+            "of a ruleset of your own: docs/stressing-a-firewall.md",
+        ),
+        (
+            ("dut", "nftables", "--ip-version", "5"),
+            "--ip-version: Input should be 4 or 6",
+            "stackcost dut --help",
+        ),
+        (
+            ("ceiling", "debian-packages.txt"),
+            "debian-packages.txt line 1: an experiment must be a mapping of keys to values",
+            "a device is a Python file",
+        ),
         (
             ("dut", "nftable", "--quick"),
             "there is no device 'nftable'; did you mean nftables",
@@ -100,6 +118,17 @@ def test_an_error_is_one_message_with_its_hint(
     first, second = done.stderr.splitlines()
     assert done.returncode == 1 and done.stdout == ""
     assert first.startswith(f"stackcost: {cause}") and hint in second
+
+
+def test_a_page_is_named_by_its_whole_path_where_there_is_none_below(tmp_path: Path) -> None:
+    program = "from stackcost.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "dut", "no.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert f"hint: an example: {REPOSITORY}/docs/adding-a-dut.md" in done.stderr
 
 
 def test_a_wrong_command_line_is_distinguished_by_its_exit_code() -> None:

@@ -12,7 +12,7 @@ from stackcost.duts.base import Dut
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment
 from stackcost.servers.probe import fit_body
-from stackcost.servers.registry import DEVICES, SHIPPED, server_class
+from stackcost.servers.registry import DEVICES, SHIPPED, own_fault, server_class
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "haproxy.yaml"
 WHOLE = """
@@ -46,8 +46,9 @@ def test_a_file_is_found_and_called_by_its_own_name(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("import nothing_of_this_name\n", r"mine\.py line 1: ModuleNotFoundError"),
-        ("\nclass Mine(:\n", r"mine\.py line 2: SyntaxError"),
-        ("x = 1\n", "exactly one server class; it contains none"),
+        ("\nclass Mine(:\n", r"mine\.py line 2: SyntaxError: invalid syntax$"),
+        ("\nopen('/no/site.nft')\n", r"mine\.py line 2: FileNotFoundError: .*'/no/site\.nft'$"),
+        ("x = 1\n", "exactly one server or device class; it contains none"),
         (WHOLE + "class Other(Mine):\n    pass\n", "it contains Mine, Other"),
         (WHOLE.replace("write_files", "write_none"), "Mine does not implement write_files"),
         ("from stackcost.duts.base import Dut\n", "it contains none"),
@@ -58,6 +59,22 @@ def test_what_is_wrong_in_a_file_is_reported(tmp_path: Path, text: str, told: st
     path.write_text(text)
     with pytest.raises(StackcostError, match=told):
         server_class(str(path))
+
+
+def test_an_error_of_one_of_its_methods_is_its_own_wherever_it_is_called(tmp_path: Path) -> None:
+    """A ruleset that was missing beside its device was 62 lines of traceback, from a test bed."""
+    path = tmp_path / "mine.py"
+    path.write_text(WHOLE + "    def ruleset(self):\n        return open('/no/site.nft').read()\n")
+    found = server_class(str(path))
+    with pytest.raises(FileNotFoundError) as caught:
+        found.ruleset(None)
+    told = str(own_fault(caught.value))
+    line = len(path.read_text().splitlines())
+    assert told.startswith(f"{path} line {line}, in ruleset: FileNotFoundError: ")
+    assert told.endswith("'/no/site.nft'")
+    with pytest.raises(FileNotFoundError) as of_the_suite:
+        Path("/no/site.nft").read_text()
+    assert own_fault(of_the_suite.value) is None
 
 
 def test_an_experiment_names_a_file_relative_to_its_own() -> None:

@@ -25,6 +25,7 @@ from stackcost.contracts.load import SearchStep
 from stackcost.contracts.trial import CUT_SHORT, Trial
 from stackcost.host.garbage import no_garbage_collection
 from stackcost.hosts.clock import over_a_trial
+from stackcost.servers.registry import own_fault
 from stackcost.session.progress import Progress
 from stackcost.session.server_session import ServerSession
 from stackcost.store import Manifest, RunFolder
@@ -181,8 +182,11 @@ class Campaign:
                 self._record(turn, session)
                 with telling_of_session(session), closing(turn.steps(session)) as steps:
                     return self._result_of(steps, session)
-        except StackcostError as error:
-            raise StackcostError(f"{turn.where}: {error.what}", error.hint) from error
+        except Exception as error:
+            told = error if isinstance(error, StackcostError) else own_fault(error)
+            if told is None:
+                raise
+            raise StackcostError(f"{turn.where}: {told.what}", told.hint) from error
 
     def note_loads(self, loads: LoadsFound) -> None:
         """Record the rates that were computed from the shares of the plan."""

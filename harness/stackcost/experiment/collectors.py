@@ -14,7 +14,7 @@ def collector_class(file: str) -> type[OwnCollector]:
     computed or has the name of one of stackcost's own.
     """
     path = Path(file)
-    found = class_in(path, OwnCollector, "adding-a-collector.md")
+    found = class_in(path, OwnCollector, "docs/adding-a-collector.md")
     metrics = {metric.name for metric in getattr(found, "metrics", ())}
     if not metrics or not getattr(found, "name", ""):
         raise StackcostError(f"{path}: {found.__name__} needs a `name` and its `metrics`")

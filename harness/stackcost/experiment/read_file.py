@@ -82,7 +82,10 @@ def on_bed(experiment: Experiment, other: Experiment) -> Experiment:
 
 def _validate(path: Path, document: Any, short: Any) -> Experiment:
     if not isinstance(document, dict) or not isinstance(short, dict):
-        raise StackcostError(f"{path} line 1: an experiment must be a mapping of keys to values")
+        raise StackcostError(
+            f"{path} line 1: an experiment must be a mapping of keys to values",
+            "docs/experiment-file.md shows one; a server or a device is a Python file",
+        )
     merged: dict[str, Any] = _overlaid(document, short)
     try:
         experiment = Experiment.model_validate(merged, context={"folder": path.parent})

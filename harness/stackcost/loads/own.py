@@ -59,7 +59,7 @@ class OwnKind(LoadKind[ProfileSession, OwnLoad]):
 
 def own_kind(file: str) -> type[OwnKind]:
     """The kind of load in this file. StackcostError if there is none."""
-    found = class_in(Path(file), OwnKind, "adding-a-load.md")
+    found = class_in(Path(file), OwnKind, "docs/adding-a-load.md")
     if not found.name:
         raise StackcostError(f"{file}: {found.__name__} needs a `name`")
     return found

@@ -28,13 +28,21 @@ from stackcost.loads.event import Events
 from stackcost.loads.mix import Mix
 from stackcost.runs.comparison import run_experiment
 from stackcost.runs.search import CeilingPlan, run_ceilings
-from stackcost.servers.registry import DEVICES, SUFFIX, nearest, server_class, server_name
+from stackcost.servers.registry import (
+    DEVICES,
+    SUFFIX,
+    class_in,
+    nearest,
+    server_class,
+    server_name,
+)
 from stackcost.session.profile_session import SETUP_S, ProfileSession, open_profile_session
 from stackcost.store import RunFolder
 
 PATTERN = EXPERIMENTS / "dut.yaml"
 PATTERN_TLS = EXPERIMENTS / "dut_tls.yaml"  # RFC 9411, 7.6 to 7.9
 PATTERN_CLIENTS = EXPERIMENTS / "dut_tls_clients.yaml"  # the same by ab, wrk and h2load
+PAGE = "docs/adding-a-dut.md"
 FORWARDING, WIRE = "dut/forwarding", "dut/wire"
 BELOW_LIMIT = (0.25, 0.5, 0.8)  # shares of the device's limit of new connections
 QUICK_FLOWS = 16_000  # highest number of flows in a quick search
@@ -91,11 +99,18 @@ def experiment_of(
     `bed`: an experiment file whose hosts, test bed, generators and cores are used.
     """
     entry = kind if kind.endswith(SUFFIX) or kind.startswith("dut/") else f"dut/{kind}"
+    if entry.endswith(SUFFIX):
+        class_in(Path(entry).resolve(), Dut, PAGE, "device")
+    elif Path(kind).is_file():
+        raise StackcostError(
+            f"{kind} is no Python file, and a device is one",
+            "of a ruleset of your own: docs/stressing-a-firewall.md, `Your own rules`",
+        )
     if entry == WIRE or (entry not in DEVICES and not entry.endswith(SUFFIX)):
         known = [name.removeprefix("dut/") for name in DEVICES if name != WIRE]
         raise StackcostError(
             f"there is no device {kind!r}{nearest(kind.removeprefix('dut/'), known)}",
-            "all: docs/adding-a-dut.md; or your own file, such as ./mydut.py",
+            f"all: {PAGE}; or your own file, such as ./mydut.py",
         )
     pattern = read_experiment(pattern_file, quick)
     name, dut = server_name(entry), _settings(pattern.dut, entry, settings)
@@ -132,7 +147,10 @@ def _settings(usual: DutSettings, entry: str, wanted: Mapping[str, Any]) -> DutS
     try:
         dut = DutSettings.model_validate(usual.model_dump() | chosen)
     except ValidationError as error:
-        raise StackcostError(error.errors()[0]["msg"].removeprefix("Value error, ")) from error
+        (fault, *_) = error.errors()
+        option = "".join(f"--{str(name).replace('_', '-')}: " for name in fault["loc"][:1])
+        words = fault["msg"].removeprefix("Value error, ")
+        raise StackcostError(f"{option}{words}", "stackcost dut --help has each option") from error
     if issubclass(kind, Dut):
         kind.check_takes(dut.ip_version)
     return dut

@@ -22,6 +22,8 @@ from stackcost.files import DUTS, SERVERS
 
 SUFFIX = ".py"
 Kind = TypeVar("Kind")
+PAGES = "docs/adding-a-server.md, of a device docs/adding-a-dut.md"
+OWN_FOLDERS: set[str] = set()  # of the users' files that were loaded
 # The file and the class of each.
 DEVICES = {
     "dut/wire": (DUTS / "wire/dut.py", "Wire"),
@@ -124,25 +126,27 @@ def server_class(entry: str) -> type[Server]:
 
 @cache
 def _own_server(path: Path) -> type[Server]:
-    found = class_in(path, Server, "adding-a-server.md")
+    found = class_in(path, Server, PAGES, "server or device")
     found.name = path.stem
     return found
 
 
 @cache
-def class_in(path: Path, kind: type[Kind], page: str) -> type[Kind]:
+def class_in(path: Path, kind: type[Kind], pages: str, what: str = "") -> type[Kind]:
     """The one class of this kind in a Python file of the user's own.
 
-    `page`: of docs/, which shows an example. StackcostError when the file is missing or fails, with
-    its own line, or does not contain exactly one such class, with all of its methods.
+    `pages`: which show an example. `what`: the kind in words; else its own name.
+    StackcostError when the file is missing or fails, with its own line, or does not contain exactly
+    one such class, with all of its methods.
     """
     if not path.is_file():
-        raise StackcostError(f"there is no file {path}", f"docs/{page} shows an example")
-    what = kind.__name__.lower()
+        raise StackcostError(f"there is no file {path}", f"an example: {pages}")
+    what = what or kind.__name__.lower()
+    OWN_FOLDERS.add(str(path.parent))
     try:
         module = module_of(path)
     except Exception as error:
-        raise StackcostError(f"{path}{_line_in(path, error)}: {error!r}") from error
+        raise own_fault(error) or StackcostError(f"{path}: {_said(error)}") from error
     found = [
         each
         for each in vars(module).values()
@@ -152,7 +156,7 @@ def class_in(path: Path, kind: type[Kind], page: str) -> type[Kind]:
         said = ", ".join(each.__name__ for each in found) or "none"
         raise StackcostError(
             f"{path} must contain exactly one {what} class; it contains {said}",
-            f"docs/{page} says from what to derive it",
+            f"from what to derive it: {pages}",
         )
     if missing := sorted(getattr(found[0], "__abstractmethods__", ())):
         raise StackcostError(
@@ -184,11 +188,28 @@ def module_of(path: Path) -> ModuleType:
     return module
 
 
-def _line_in(path: Path, error: Exception) -> str:
-    """The last line of the file in the traceback, as " line N"."""
-    if isinstance(error, SyntaxError):
-        return f" line {error.lineno}"
-    lines = [
-        at.lineno for at in traceback.extract_tb(error.__traceback__) if at.filename == str(path)
-    ]
-    return f" line {lines[-1]}" if lines else ""
+def own_fault(error: BaseException) -> StackcostError | None:
+    """An error of a user's own Python file, with its last line there; None if it is of no such.
+
+    Its methods are called while test beds are made and trials run, so it may come from anywhere.
+    """
+    if isinstance(error, StackcostError):
+        return None
+    if isinstance(error, SyntaxError) and _is_own(error.filename or ""):
+        return StackcostError(f"{error.filename} line {error.lineno}: {_said(error)}")
+    frames = traceback.extract_tb(error.__traceback__)
+    own = next((at for at in reversed(frames) if _is_own(at.filename)), None)
+    if own is None:
+        return None
+    method = "" if own.name == "<module>" else f", in {own.name}"
+    return StackcostError(f"{own.filename} line {own.lineno}{method}: {_said(error)}")
+
+
+def _is_own(file: str) -> bool:
+    return str(Path(file).parent) in OWN_FOLDERS
+
+
+def _said(error: BaseException) -> str:
+    """The error's type and its words; where those of a syntax error are, its line says."""
+    words = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
