@@ -83,8 +83,8 @@ ACCOUNTED_SHARE = Figure[LoadTrials](
 RECEIVE_SHARE = Figure[LoadTrials](
     name="receive_share",
     unit="1",
-    definition="share of all NET_RX softirq, and of the threads that poll interfaces, that ran on "
-    "the server's cores",
+    definition="share of the machine's receive work that ran on the server's cores: NET_RX "
+    "softirq anywhere, and the threads that poll an interface on these cores",
     source="softirq.time, vector NET_RX; task.time of napi/*",
     of="load",
     compute=lambda loads: loads.each(lambda seen: core_time.receive_share(seen, loads.server_cpus)),
