@@ -30,6 +30,7 @@ DOCS = Path(__file__).resolve().parent
 SCRIPTS = DOCS.parent / "script"
 WIDTH = 100  # columns
 WHOLE = "The whole file"
+NO_BOUND = 1_000_000  # a limit from here on is not worth the reader's time
 FIGURES_OF = {
     "load": "Of each load",
     "http": "Of each test of HTTP clients",
@@ -291,16 +292,19 @@ def _form(value: dict[str, Any]) -> str:
 def _scalar(value: dict[str, Any]) -> str:
     kinds = {"string": "text", "integer": "integer", "number": "number", "boolean": "boolean"}
     kind = {"ipv4": "IPv4 address", "path": "path"}.get(value.get("format", ""))
-    if "minimum" in value and "maximum" in value:
-        return f"{kinds[value['type']]} {value['minimum']:,} to {value['maximum']:,}"
     signs = {
         "minimum": "from",
         "exclusiveMinimum": "above",
         "maximum": "to",
         "exclusiveMaximum": "below",
     }
-    bounds = [f"{sign} {value[name]:,}" for name, sign in signs.items() if name in value]
-    return " ".join([kind or kinds[value["type"]], *bounds])
+    bounds = [
+        f"{sign} {value[name]:,}"
+        for name, sign in signs.items()
+        if name in value and abs(value[name]) < NO_BOUND
+    ]
+    said = " ".join([kind or kinds[value["type"]], *bounds])
+    return re.sub(r"from (\S+ to)", r"\1", said)
 
 
 def _link(text: str, heading: str) -> str:

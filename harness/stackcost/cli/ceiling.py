@@ -44,7 +44,7 @@ def ceiling(
     ] = None,
     repeat: Annotated[int, typer.Option(metavar="N", help="find each ceiling N times", min=1)] = 1,
     results: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="the run gets a new folder in this folder")
+        Path, typer.Option(metavar="FOLDER", help="folder of the new run's folder")
     ] = DEFAULT_RESULTS,
     live: Live = None,
     wait: Wait = False,

@@ -46,7 +46,7 @@ def distribute(
         typer.Option(metavar="PORT", help="port on 127.0.0.1 for dask's pages", min=1, max=65535),
     ] = None,
     results: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="each run gets a new folder in this folder")
+        Path, typer.Option(metavar="FOLDER", help="folder of the new runs' folders")
     ] = DEFAULT_RESULTS,
 ) -> None:
     """Run experiments, and parts of their matrices, on several test beds. Needs root.

@@ -59,7 +59,7 @@ def dut(
         ),
     ] = None,
     results: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="each run gets a new folder in this folder")
+        Path, typer.Option(metavar="FOLDER", help="folder of the new runs' folders")
     ] = DEFAULT_RESULTS,
     live: Live = None,
     wait: Wait = False,

@@ -14,8 +14,7 @@ Live = Annotated[
     typer.Option(
         "--live",
         metavar="PORT",
-        help="show the run as a page, and metrics for Prometheus, on this port of 127.0.0.1; 0: "
-        "any free port",
+        help="show the run as a page on this port of 127.0.0.1, with metrics; 0: any free port",
         min=0,
         max=65535,
     ),

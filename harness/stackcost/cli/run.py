@@ -31,7 +31,7 @@ def run(
         ),
     ] = False,
     results: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="the run gets a new folder in this folder")
+        Path, typer.Option(metavar="FOLDER", help="folder of the new run's folder")
     ] = DEFAULT_RESULTS,
     resume: Annotated[
         Path | None,
