@@ -205,7 +205,7 @@ Json kind(const Histogram& histogram) {
 Json latency(ControlState& state, const std::string& id) {
   const std::vector<LatencyBlock> latencies = state.profiles.latencies(id);
   const std::vector<std::string> groups = state.profiles.group_names(id);
-  const auto& profile = state.profiles.find(id).profile;
+  const auto& profile = state.profiles.find(id).source.parsed;
   Json templates = Json::array();
   uint64_t text = 0;
   for (size_t t = 0; t < latencies.size(); ++t) {

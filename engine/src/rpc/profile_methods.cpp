@@ -107,8 +107,9 @@ Json schedule(const RunStatus& run) {
 }
 
 Json notices(const ProfileSlot& slot) {
-  std::vector<std::string> all = slot.profile ? slot.profile->notices : std::vector<std::string>{};
-  all.insert(all.end(), slot.run_notices.begin(), slot.run_notices.end());
+  std::vector<std::string> all =
+      slot.source.parsed ? slot.source.parsed->notices : std::vector<std::string>{};
+  all.insert(all.end(), slot.notices.begin(), slot.notices.end());
   return {{"notices", all}};
 }
 

@@ -13,69 +13,6 @@ namespace engine {
 
 namespace {
 
-/// How long server flows may take to end by themselves once no client flow is open (seconds):
-/// TIME_WAIT of the side that closed first, and a retransmission of the last segment.
-constexpr double kServerGrace = 1.0;
-
-bool no_flows(const RunStatus& run) {
-  return run.client_flows + run.server_flows == 0;
-}
-
-bool drained(ProfileSlot& slot, double now) {
-  if (slot.run.client_flows > 0) {
-    slot.clients_done.reset();
-    return false;
-  }
-  if (!slot.clients_done) slot.clients_done = now;
-  return no_flows(slot.run) || now - *slot.clients_done >= kServerGrace;
-}
-
-RunStep step_while_opening(const ProfileSlot& slot, double now) {
-  const StartOptions& options = slot.options;
-  const double elapsed = now - slot.started;
-  const bool endless = options.duration_s <= 0;
-  if (endless && options.drain_limit_s > 0 && elapsed >= options.drain_limit_s)
-    return RunStep::finish;
-  if (options.establish_limit_s > 0 && elapsed >= options.establish_limit_s &&
-      slot.run.established == 0)
-    return options.no_close ? RunStep::finish : RunStep::stop_opening;
-  return RunStep::carry_on;
-}
-
-RunStep step_while_draining(ProfileSlot& slot, double now) {
-  const StartOptions& options = slot.options;
-  if (!slot.draining) slot.draining = now;
-  if (options.drain_limit_s > 0) {
-    if (now - *slot.draining >= options.drain_limit_s) return RunStep::finish;
-  } else if (options.no_close) {
-    return RunStep::finish;
-  }
-  return drained(slot, now) ? RunStep::finish : RunStep::carry_on;
-}
-
-}  // namespace
-
-RunStep next_step(ProfileSlot& slot, double now) {
-  TrafficTime& traffic = slot.statistics.traffic;
-  if (!no_flows(slot.run) || slot.run.opened > 0) {
-    if (!traffic.first) traffic.first = now;
-    if (!no_flows(slot.run)) traffic.last.reset();
-  }
-  switch (slot.run.phase) {
-    case RunPhase::opening:
-      return step_while_opening(slot, now);
-    case RunPhase::draining:
-      if (traffic.first && !traffic.last && no_flows(slot.run)) traffic.last = now;
-      return step_while_draining(slot, now);
-    case RunPhase::closing:
-    case RunPhase::closed:
-      return RunStep::finish;
-  }
-  return RunStep::carry_on;
-}
-
-namespace {
-
 /// How often running profiles are looked at; each look interrupts the data threads (seconds).
 constexpr double kPollPeriod = 0.02;
 constexpr double kPollPeriodPerProfile = 0.001;
@@ -202,21 +139,21 @@ void ProfileTable::parse_text(const std::string& id, ProfileSlot& slot, bool ipv
   const std::string what = fmt::format("profile '{}', when it is parsed,", id);
   std::shared_ptr<const Profile> profile;
   try {
-    profile = parse_profile(slot.text, ipv6, budget_.left());
+    profile = parse_profile(slot.source.text, ipv6, budget_.left());
   } catch (const ProfileTooLarge&) {
     throw ProfileError(budget_.refusal(budget_.left() + 1, what + " at least"));
   }
   if (!slot.kept.set(slot.own_bytes() + profile->memory()))
     throw ProfileError(budget_.refusal(profile->memory(), what));
-  slot.profile = std::move(profile);
-  slot.run_notices.clear();
-  slot.profile_ipv6 = ipv6;
+  slot.source.parsed = std::move(profile);
+  slot.notices.clear();
+  slot.source.ipv6 = ipv6;
 }
 
 void ProfileTable::parse(const std::string& id, ProfileSlot& slot) {
   try {
     parse_text(id, slot, slot.options.ipv6);
-    print(id, slot.profile->notices);
+    print(id, slot.source.parsed->notices);
   } catch (const std::exception& error) {
     set_state(id, slot, ProfileState::loaded, error.what());
     return;
@@ -245,17 +182,17 @@ void ProfileTable::start_run(const std::string& id, ProfileSlot& slot) {
       options.duration_s > 0 ? static_cast<Nanoseconds>(options.duration_s * kSecond) : 0;
   const std::array<CounterBlock, kSides> table = runs_.counters({}).table;
   try {
-    run.tls = resolve(slot.tls, *slot.profile);
-    slot.handle = runs_.start(slot.profile, run, options.client_mask);
+    run.tls = resolve(slot.tls, *slot.source.parsed);
+    slot.handle = runs_.start(slot.source.parsed, run, options.client_mask);
   } catch (const std::exception& error) {
     refuse_run(id, slot, error.what());
     return;
   }
-  slot.run_notices = slot.handle->notices();
-  print(id, slot.run_notices);
+  slot.notices = slot.handle->notices();
+  print(id, slot.notices);
   if (options.latency_rate > 0) {
     try {
-      latency_.start(options.latency ? *options.latency : latency_addresses(*slot.profile),
+      latency_.start(options.latency ? *options.latency : latency_addresses(*slot.source.parsed),
                      options.latency_rate, LatencyControl::kAllPorts);
       slot.has_latency = true;
     } catch (const RpcError& error) {
@@ -272,9 +209,9 @@ void ProfileTable::start_run(const std::string& id, ProfileSlot& slot) {
   }
   total_.traffic.last.reset();
   ++slot.epoch;
-  slot.started = now;
-  slot.draining.reset();
-  slot.clients_done.reset();
+  slot.progress.started = now;
+  slot.progress.draining.reset();
+  slot.progress.clients_done.reset();
   slot.statistics.begin(table, now);
   slot.flow_samples.begin(options.sample_interval_s, now);
   set_state(id, slot, ProfileState::transmit);
@@ -287,8 +224,8 @@ void ProfileTable::refuse_run(const std::string& id, ProfileSlot& slot, const st
 
 void ProfileTable::poll_run(const std::string& id, ProfileSlot& slot) {
   const double now = clock_.now();
-  slot.run = slot.handle->status();
-  const RunStep step = next_step(slot, now);
+  slot.progress.status = slot.handle->status();
+  const RunStep step = next_step(slot.progress, slot.options, slot.statistics.traffic, now);
   if (!total_.traffic.first) total_.traffic.first = slot.statistics.traffic.first;
   switch (step) {
     case RunStep::carry_on:
@@ -310,16 +247,16 @@ void ProfileTable::begin_cleanup(const std::string& id, ProfileSlot& slot) {
 
 void ProfileTable::finish_cleanup(const std::string& id, ProfileSlot& slot) {
   slot.handle->close();
-  slot.run = slot.handle->status();
-  if (slot.run.phase != RunPhase::closed) return;
+  slot.progress.status = slot.handle->status();
+  if (slot.progress.status.phase != RunPhase::closed) return;
 
-  slot.final_counters = read(slot);
-  slot.final_latencies = slot.handle->latencies();
-  slot.final_report = slot.handle->report();
+  slot.results.counters = read(slot);
+  slot.results.latencies = slot.handle->latencies();
+  slot.results.report = slot.handle->report();
   slot.tls_keys += slot.handle->take_tls_keys();
   end_run(slot);
   for (Side side : {Side::client, Side::server})
-    finished_[index_of(side)] += slot.final_counters.sum(side);
+    finished_[index_of(side)] += slot.results.counters.sum(side);
   const double now = clock_.now();
   TrafficTime& traffic = slot.statistics.traffic;
   if (traffic.first && !traffic.last) traffic.last = now;
@@ -333,11 +270,11 @@ void ProfileTable::finish_cleanup(const std::string& id, ProfileSlot& slot) {
 
 bool ProfileTable::may_be_removed(ProfileSlot& slot) const {
   const double now = clock_.now();
-  if (!slot.deletion_told) {
-    if (!subscribers_.owner_delivered() && now - slot.deleting < kDeletionLimit) return false;
-    slot.deletion_told = now;
+  if (!slot.deletion.told) {
+    if (!subscribers_.owner_delivered() && now - slot.deletion.since < kDeletionLimit) return false;
+    slot.deletion.told = now;
   }
-  return now - *slot.deletion_told >= kDeletionVisible;
+  return now - *slot.deletion.told >= kDeletionVisible;
 }
 
 bool ProfileTable::remove(const std::string& id, ProfileSlot& slot) {

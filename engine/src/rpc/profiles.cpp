@@ -60,23 +60,23 @@ bool ProfileTable::upload(const std::string& id, const std::string& fragment, bo
   ProfileSlot& slot = this->slot(id);
   if (!at_rest(slot)) throw invalid_state(slot.state, kAtRest);
   if (first) {
-    if (slot.state == ProfileState::loaded && !md5.empty() && md5 == slot.md5) {
+    if (slot.state == ProfileState::loaded && !md5.empty() && md5 == slot.source.md5) {
       slot.tls.clear();  // as by an upload
       slot.payload_check = {};
       return true;
     }
-    slot.upload.begin();
-    slot.upload_md5 = md5;
+    slot.source.upload.begin();
+    slot.source.upload_md5 = md5;
     if (slot.state == ProfileState::loaded) set_state(id, slot, ProfileState::idle);
   }
-  slot.upload.add(fragment);
+  slot.source.upload.add(fragment);
   if (!last) return false;
 
   ProfileSlot loaded(budget_);
   loaded.kept = std::move(slot.kept);
-  loaded.text = slot.upload.take();
+  loaded.source.text = slot.source.upload.take();
   loaded.kept.set(loaded.own_bytes());  // as much as the upload took
-  loaded.md5 = std::move(slot.upload_md5);
+  loaded.source.md5 = std::move(slot.source.upload_md5);
   loaded.epoch = slot.epoch + 1;
   slot = std::move(loaded);
   set_state(id, slot, ProfileState::loaded);
@@ -84,7 +84,7 @@ bool ProfileTable::upload(const std::string& id, const std::string& fragment, bo
 }
 
 void ProfileTable::drop_uploads() {
-  for (auto& [id, slot] : profiles_) slot.upload.drop();
+  for (auto& [id, slot] : profiles_) slot.source.upload.drop();
 }
 
 void ProfileTable::start(const std::string& id, const StartOptions& options) {
@@ -96,7 +96,7 @@ void ProfileTable::start(const std::string& id, const StartOptions& options) {
   PortMask senders = options.latency_rate > 0 ? LatencyControl::kAllPorts : 0;
   if (!options.topology) senders |= options.client_mask;
   slot.resolution.emplace(ports_, senders & client_ports(ports_));
-  const bool parsed = slot.profile && slot.profile_ipv6 == options.ipv6;
+  const bool parsed = slot.source.parsed && slot.source.ipv6 == options.ipv6;
   set_state(id, slot, parsed ? ProfileState::build : ProfileState::parse);
 }
 
@@ -137,8 +137,8 @@ void ProfileTable::clear(const std::string& id) {
   ProfileSlot& slot = this->slot(id);
   if (!at_rest(slot)) throw invalid_state(slot.state, kAtRest);
   if (slot.state == ProfileState::loaded) {
-    slot.deleting = clock_.now();
-    slot.deletion_told.reset();
+    slot.deletion.since = clock_.now();
+    slot.deletion.told.reset();
     set_state(id, slot, ProfileState::remove);
   } else if (remove(id, slot)) {
     profiles_.erase(id);
@@ -154,14 +154,14 @@ std::vector<std::string> ProfileTable::group_names(const std::string& id) {
   const auto found = profiles_.find(id);
   if (found == profiles_.end()) return {};
   ProfileSlot& slot = found->second;
-  if (!slot.profile && slot.state == ProfileState::loaded) {
+  if (!slot.source.parsed && slot.state == ProfileState::loaded) {
     try {
       parse_text(id, slot, false);
     } catch (const ProfileError&) {  // told at start
       return {};
     }
   }
-  return slot.profile ? slot.profile->group_names : std::vector<std::string>{};
+  return slot.source.parsed ? slot.source.parsed->group_names : std::vector<std::string>{};
 }
 
 bool ProfileTable::any_running() const {
@@ -191,7 +191,7 @@ RunCounters ProfileTable::total_of(const CounterReading& reading) const {
 
 RunCounters ProfileTable::counters(const std::string& id) const {
   const ProfileSlot& slot = find(id);
-  return slot.running() ? read(slot) : slot.final_counters;
+  return slot.running() ? read(slot) : slot.results.counters;
 }
 
 RunCounters ProfileTable::total_counters() const {
@@ -200,7 +200,7 @@ RunCounters ProfileTable::total_counters() const {
 
 std::vector<LatencyBlock> ProfileTable::latencies(const std::string& id) const {
   const ProfileSlot& slot = find(id);
-  return slot.running() ? slot.handle->latencies() : slot.final_latencies;
+  return slot.running() ? slot.handle->latencies() : slot.results.latencies;
 }
 
 void ProfileTable::set_payload_check(const std::string& id, const PayloadCheckOptions& check) {
@@ -221,7 +221,7 @@ void ProfileTable::add_tls(const std::string& id, TlsRule rule, size_t most) {
 
 RunReport ProfileTable::report(const std::string& id) const {
   const ProfileSlot& slot = find(id);
-  return slot.running() ? slot.handle->report() : slot.final_report;
+  return slot.running() ? slot.handle->report() : slot.results.report;
 }
 
 std::string ProfileTable::take_tls_keys(const std::string& id, size_t most) {
@@ -236,7 +236,7 @@ std::string ProfileTable::take_tls_keys(const std::string& id, size_t most) {
 
 RunStatus ProfileTable::run_status(const std::string& id) const {
   const ProfileSlot& slot = find(id);
-  return slot.running() ? slot.handle->status() : slot.run;
+  return slot.running() ? slot.handle->status() : slot.progress.status;
 }
 
 }  // namespace engine

@@ -1,179 +1,18 @@
 #pragma once
-// Profiles: their states, what is kept of each from upload to the counters of its last run, and all
-// of them together.
+// All profiles together, and their way from a client's command to its effect.
 
 #include <array>
 #include <cstdint>
 #include <map>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "control/runs.h"
 #include "control/subjects.h"
-#include "rpc/budgets.h"
-#include "rpc/flow_samples.h"
 #include "rpc/latency.h"
-#include "rpc/resolution.h"
-#include "rpc/run_statistics.h"
+#include "rpc/profile_slot.h"
 #include "rpc/sessions.h"
-#include "rpc/tls_rules.h"
 
 namespace engine {
-
-/// Of a profile and of the server, numbered and named as ASTF clients know them.
-enum class ProfileState : uint8_t { idle, loaded, parse, build, transmit, cleanup, remove };
-
-/// The words TRex uses in "Invalid state: ...".
-constexpr const char* name_of(ProfileState state) {
-  switch (state) {
-    case ProfileState::idle:
-      return "Idle";
-    case ProfileState::loaded:
-      return "Loaded profile";
-    case ProfileState::parse:
-      return "Parsing profile";
-    case ProfileState::build:
-      return "Setup traffic";
-    case ProfileState::transmit:
-      return "Transmitting";
-    case ProfileState::cleanup:
-      return "Cleanup traffic";
-    case ProfileState::remove:
-      return "Delete profile";
-  }
-  return "";
-}
-
-/// The name of a port's state in get_port_status; clients know these and no other.
-constexpr const char* port_state_name(ProfileState state) {
-  switch (state) {
-    case ProfileState::idle:
-      return "IDLE";
-    case ProfileState::loaded:
-      return "ASTF_LOADED";
-    case ProfileState::parse:
-      return "ASTF_PARSE";
-    case ProfileState::build:
-      return "ASTF_BUILD";
-    case ProfileState::transmit:
-      return "TX";
-    case ProfileState::cleanup:
-      return "ASTF_CLEANUP";
-    case ProfileState::remove:
-      return "ASTF_LOADED";
-  }
-  return "";
-}
-
-constexpr bool is_transient(ProfileState state) {
-  return state == ProfileState::parse || state == ProfileState::build ||
-         state == ProfileState::cleanup || state == ProfileState::remove;
-}
-
-/// Among the states of all profiles the one with the highest rank is the server's.
-constexpr int rank_of(ProfileState state) {
-  switch (state) {
-    case ProfileState::transmit:
-      return 6;
-    case ProfileState::build:
-      return 5;
-    case ProfileState::parse:
-      return 4;
-    case ProfileState::cleanup:
-      return 3;
-    case ProfileState::loaded:
-      return 2;
-    case ProfileState::remove:
-      return 1;
-    case ProfileState::idle:
-      return 0;
-  }
-  return 0;
-}
-
-/// A profile being deleted counts as loaded in the server's state.
-constexpr ProfileState as_server_state(ProfileState state) {
-  return state == ProfileState::remove ? ProfileState::loaded : state;
-}
-
-/// Arguments of `start`.
-struct StartOptions {
-  double multiplier = 1;
-  double duration_s = -1;  ///< <= 0: no end
-  bool no_close = false;   ///< nc: cut open flows when the duration is over
-  bool ipv6 = false;
-  uint32_t client_mask = 0xffffffff;
-  double establish_limit_s = 0;  ///< e_duration: no flow established by then, no more are opened
-  std::shared_ptr<const Topology> topology{};  ///< nullptr: none
-  /// Of latency streams; nullopt: the profile's own (latency_addresses).
-  std::optional<LatencyControl::Addresses> latency{};
-  double latency_rate = 0;       ///< latency_pps: packets per second of latency streams; 0: none
-  double sample_interval_s = 0;  ///< dump_interval: between samples of flows; 0: none
-  double drain_limit_s = 0;      ///< t_duration: how long flows may go on after the duration
-};
-
-struct ProfileSlot {
-  static constexpr size_t kMaxBytes = size_t{256} << 20;  ///< of the profile's JSON
-
-  /// `budget` pays for what is kept of the profile.
-  explicit ProfileSlot(ByteBudget& budget) : upload("Profile", kMaxBytes, budget), kept(budget) {}
-
-  ProfileState state = ProfileState::idle;
-
-  // upload
-  Fragments upload;
-  Charge kept;             ///< the slot, its text, and what was parsed of it
-  std::string upload_md5;  ///< as the client said with the first of several fragments
-  std::string text;        ///< the profile's JSON, once complete
-  std::string md5;
-
-  // parsed
-  std::shared_ptr<const Profile> profile;
-  bool profile_ipv6 = false;  ///< parsed with ipv6 forced
-
-  // run
-  StartOptions options;
-  std::optional<Resolution> resolution;  ///< of the ports that the run being built needs
-  PayloadCheckOptions payload_check;     ///< of the runs from the next start on
-  std::vector<TlsRule> tls;              ///< the same
-  double started = 0;
-  std::optional<double> draining;        ///< since when no flows are opened
-  std::optional<double> clients_done;    ///< since when, in addition, no client flow is open
-  std::unique_ptr<Run> handle;           ///< while it runs
-  std::vector<std::string> run_notices;  ///< of the run started last
-  RunStatus run;                         ///< as last seen; final after the run
-  RunCounters final_counters;            ///< of the last finished run
-  std::vector<LatencyBlock> final_latencies;
-  RunReport final_report;
-  std::string tls_keys;  ///< that nobody has taken yet
-  RunStatistics statistics;
-  FlowSamples flow_samples;
-  bool has_latency = false;  ///< latency streams run along, and end with it
-
-  // deletion
-  double deleting = 0;                  ///< since when
-  std::optional<double> deletion_told;  ///< since when the owner knows of it
-
-  /// Grows with each upload and each start; clients drop what they know of groups and counters.
-  uint64_t epoch = 0;
-
-  /// Bytes of it beside what was parsed.
-  uint64_t own_bytes() const { return sizeof *this + text.size(); }
-  /// The run is known to the engine.
-  bool running() const { return handle != nullptr; }
-};
-
-/// What to do with a running profile.
-enum class RunStep : uint8_t {
-  carry_on,
-  stop_opening,  ///< let open flows finish
-  finish,        ///< remove what is left
-};
-
-/// Decides at `now`; keeps the slot's times. `slot.run` is fresh.
-RunStep next_step(ProfileSlot& slot, double now);
 
 /// Drives profiles through their states and tells every step to the sessions, in TRex's order:
 /// event 60 for a profile, then event 50 when the server's state changed with it. Methods called by

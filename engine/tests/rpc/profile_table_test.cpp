@@ -94,7 +94,7 @@ TEST_F(ProfileTableTest, FragmentsMakeOneProfile) {
   table_.upload("_", text.substr(100, 100), false, false, "");
   EXPECT_EQ(state(), ProfileState::idle);
   table_.upload("_", text.substr(200), false, true, "");
-  EXPECT_EQ(table_.find("_").text, text);
+  EXPECT_EQ(table_.find("_").source.text, text);
   EXPECT_TRUE(table_.upload("_", text.substr(0, 100), true, false, "hash"));
   EXPECT_EQ(state(), ProfileState::loaded);
   EXPECT_FALSE(table_.upload("_", text.substr(0, 100), true, false, "other hash"));
