@@ -28,8 +28,7 @@ def distribute(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="an experiment file whose hosts, bed, generators and cores are used; once for "
-            "each bed",
+            help="an experiment file, for its bed and cores; once for each bed",
         ),
     ] = None,
     scheduler: Annotated[

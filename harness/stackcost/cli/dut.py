@@ -55,7 +55,7 @@ def dut(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="an experiment file whose hosts, bed, generators and cores are used",
+            help="an experiment file, for its bed and cores",
         ),
     ] = None,
     results: Annotated[

@@ -35,16 +35,16 @@ def export(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="instead, write the stacks of each system and load there, with nanoseconds per "
-            "connection, for speedscope and flamegraph.pl",
+            help="instead, stacks with nanoseconds per connection, for speedscope and "
+            "flamegraph.pl",
         ),
     ] = None,
     latency: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="instead, write histogram logs (.hlog, us) of every second there, for each "
-            "system, load and kind of time, for HdrHistogram's analyzers",
+            help="instead, histogram logs (.hlog, us) of every second, for HdrHistogram's "
+            "analyzers",
         ),
     ] = None,
 ) -> None:

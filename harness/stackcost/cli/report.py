@@ -32,7 +32,7 @@ def report(
         str,
         typer.Option(
             metavar="NOTEBOOK",
-            help="a page of one notebook, such as published_vs_measured",
+            help="only this notebook, such as published_vs_measured",
         ),
     ] = "",
 ) -> None:

@@ -13,9 +13,7 @@ from stackcost.contracts.errors import needing_extra
 def worker(
     bed: Annotated[
         Path,
-        typer.Argument(
-            metavar="BED", help="an experiment file whose hosts, bed, generators and cores are used"
-        ),
+        typer.Argument(metavar="BED", help="an experiment file, for its bed and cores"),
     ],
     scheduler: Annotated[
         str, typer.Option(metavar="ADDRESS", help="of the dask cluster: tls://HOST:PORT")

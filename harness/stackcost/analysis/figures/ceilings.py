@@ -23,7 +23,7 @@ LOST = {
     "SYN was retransmitted",
 }
 INTERVAL = (
-    "end of an interval that has the true ceiling in it in nine of ten searches or more, as "
+    "end of the interval that has the true ceiling in it in nine of ten searches or more, as "
     "simulated ones show, and the mean of sessions that differ by 4 % in 4 to 6 of ten"
 )
 
@@ -84,13 +84,13 @@ def _interval(of: CeilingKind) -> Figure[Searches]:
     return Figure[Searches](
         name=f"ceiling_interval.{of}",
         unit=UNITS[of],
-        definition="ends of the interval of each goal's ceiling",
+        definition=INTERVAL,
         source=SOURCE,
         of="ceiling",
         kinds={
-            f"{goal}.{side}": (f"{which} {INTERVAL}", SOURCE)
-            for side, which in (("low", "lower"), ("high", "upper"))
+            f"{goal}.{end}": (INTERVAL, SOURCE)
             for goal in ("NDR", "PDR")
+            for end in ("low", "high")
         },
         compute=_ends,
     )

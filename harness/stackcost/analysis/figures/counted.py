@@ -136,7 +136,7 @@ MODES = Figure[LoadTrials](
     name="instructions_by_mode",
     unit="1",
     table="costs",
-    definition="the same by mode: user, kernel",
+    definition="instructions by mode: user, kernel",
     source=SOURCE,
     of="load",
     compute=_of(lambda seen: _each(seen, "mode", side="server")),
@@ -145,7 +145,7 @@ TASKS = Figure[LoadTrials](
     name="instructions_by_task",
     unit="1",
     table="costs",
-    definition="the same by task: the server's programs, and the thread that polls its interface",
+    definition="instructions by task",
     source=SOURCE,
     of="load",
     compute=_of(lambda seen: _each(seen, "task", side="server")),
@@ -164,8 +164,8 @@ CATEGORIES = Figure[LoadTrials](
     name="instructions_by_category",
     unit="1",
     table="why",
-    definition="instructions of the server's side per completed connection, by what its functions "
-    "do (harness/stackcost/analysis/why/functions.yaml); the categories add up to instructions",
+    definition="instructions by what the functions do "
+    "(harness/stackcost/analysis/why/functions.yaml)",
     source=SOURCE,
     of="load",
     compute=_of(by_category),
@@ -174,8 +174,8 @@ FUNCTIONS = Figure[LoadTrials](
     name="instructions_by_function",
     unit="1",
     table="why",
-    definition="instructions of the server's side per completed connection, by function of the "
-    "kernel, and in user mode by the file with the code; those below 0.2 % together",
+    definition="instructions by function of the kernel, in user mode by file; those below 0.2 % "
+    "together",
     source=SOURCE,
     of="load",
     compute=_of(by_function),
@@ -184,8 +184,8 @@ SYSTEM_CALLS = Figure[LoadTrials](
     name="system_calls",
     unit="1",
     table="why",
-    definition="system calls of the server's side per completed connection, by name; counted in a "
-    "guest by their functions of the kernel (__x64_sys_*)",
+    definition="system calls of the server's side per completed connection, by name, counted by "
+    "the kernel's functions __x64_sys_*",
     source=SOURCE,
     of="load",
     compute=_of(system_calls),
@@ -195,8 +195,7 @@ OTHERS = Figure[LoadTrials](
     unit="1",
     table="costs",
     definition="instructions per completed connection that are not the server's, by task: the "
-    "generator, its interface's receive work in whichever task it interrupted, other threads of "
-    "the kernel, and the idle task",
+    "generator, its interface's receive work, other threads of the kernel, and the idle task",
     source=SOURCE,
     of="load",
     compute=_of(lambda seen: _each(seen, "task", side="other")),

@@ -84,9 +84,9 @@ MIX_STARTED = Figure[Step](
 MIX_WHOLE = Figure[Step](
     name="mix.whole",
     unit="1",
-    definition="share of an application's connections that were established at the first SYN, or "
-    "of its datagrams that were answered",
-    source="tcps_rexmttimeo_syn, tcps_connattempt, udps_rcvpkt and udps_sndpkt by template group",
+    definition="share of an application's connections established at the first SYN, or of its "
+    "datagrams answered",
+    source="tcps_rexmttimeo_syn, tcps_connattempt, udps_rcvpkt, udps_sndpkt by template group",
     of="device",
     compute=lambda step: {
         group: Values([share], (), "it began no connection") for group, share in step.whole.items()

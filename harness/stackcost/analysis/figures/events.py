@@ -5,7 +5,7 @@ from collections.abc import Callable
 from stackcost.analysis.event_trial import EventTrial
 from stackcost.analysis.figures.figure import Figure, Values
 
-BY_GROUP = "the generator's counters by template group, read about twice a second"
+BY_GROUP = "by template group, twice a second"
 NOT_LONG = "the event did not happen, or there were too few readings on that side of it"
 
 
@@ -23,8 +23,8 @@ def _of(
 AT = Figure[EventTrial](
     name="event.at",
     unit="s",
-    definition="when the device's table was full (99 % of its entries), its link to the servers "
-    "was cut, or it was removed",
+    definition="when the device's table was full (99 %), its link to the servers was cut, or it "
+    "was removed",
     source="conntrack.entries; the harness's clock when it cut the link",
     of="event",
     compute=_of(lambda event: event.at, "the table was never full, or nothing was cut"),

@@ -10,7 +10,7 @@ from stackcost.analysis.readings import Readings
 
 METRIC = "onload.counter"
 SUSTAIN = "sustain"
-EVENTS_OF = "onload.counter {}, sum of its stacks"
+EVENTS_OF = "onload.counter {}"
 
 
 def is_onload(seen: Readings) -> bool:
