@@ -147,7 +147,8 @@ def _figures_page() -> str:
             " names. A figure with kinds is one figure for each: the kind `softirq` of `server_cpu`"
             " is `server_cpu.softirq`. Each has all values of its trials, median and range; an"
             " unknown one has the reason. [Collectors](metrics.md) read what they are made from."
-            ' Of HTTP clients, "connection" is a request.'
+            ' Without "From" a figure is read as the one above it. Of HTTP clients, "connection" is'
+            " a request."
         ),
         _filled(
             'A comparison judges the figures that are marked "judged"; the others explain them.'
@@ -159,8 +160,7 @@ def _figures_page() -> str:
         for (definition, source), alike in _alike(each for each in registry.ALL if each.of == of):
             names = "`, `".join(name for name, _ in alike)
             units = ", ".join(dict.fromkeys(unit for _, unit in alike))
-            read_from = "as above" if source == above else source
-            items.append(_item(names, units, definition, read_from))
+            items.append(_item(names, units, definition, "" if source == above else source))
             above = source
         parts.append(f"## {heading}\n\n" + "\n".join(items))
     return "\n\n".join(parts) + "\n"
@@ -272,25 +272,26 @@ def _default(default: Any) -> str:
 
 
 def _form(value: dict[str, Any]) -> str:
-    """The values that are allowed, in words."""
+    """The values that are allowed, in words; empty: any text."""
     if "enum" in value:
         return ", ".join(f"`{each}`" for each in value["enum"])
     if "const" in value:
         return f"`{value['const']}`"
     if "anyOf" in value:
         forms = (_form(each) for each in value["anyOf"] if each.get("type") != "null")
-        return "; or ".join(dict.fromkeys(forms))
+        return " or ".join(form or "text" for form in dict.fromkeys(forms))
     if value.get("pattern") == r"\.py$":
-        return "a path that ends with `.py`"
+        return "`.py` file"
     if value.get("type") == "array":
-        return f"list of: {_form(value['items'])}"
+        form = _form(value["items"])
+        return f"list of {form}" if form else "list"
     if value.get("type") == "object":
         return f"names with: {_form(value['additionalProperties'])}"
     return _scalar(value)
 
 
 def _scalar(value: dict[str, Any]) -> str:
-    kinds = {"string": "text", "integer": "integer", "number": "number", "boolean": "boolean"}
+    kinds = {"string": "", "integer": "integer", "number": "number", "boolean": "boolean"}
     kind = {"ipv4": "IPv4 address", "path": "path"}.get(value.get("format", ""))
     signs = {
         "minimum": "from",

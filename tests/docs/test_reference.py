@@ -54,13 +54,13 @@ def below(annotation: Any) -> type[BaseModel] | None:
 
 
 def check_section(text: str, heading: str, model: type[BaseModel], path: str = "") -> int:
-    """That a section of the page has a row with a meaning for each key; how many keys it has."""
+    """That a section of the page has an item with a meaning for each key; how many keys it has."""
     section = text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     found = 0
     for name, held in keys(model).items():
-        item = re.search(rf"(?m)^- `{re.escape(name)}` \(.*(?:\n  .*)*", section)
+        item = re.search(rf"(?m)^- `{re.escape(name)}`(?: \(|:).*(?:\n  .*)*", section)
         assert item, f"{path}{name} is not in the reference"
-        meaning = item[0].replace("\n", " ").rpartition("): ")[2]
+        meaning = item[0].replace("\n", " ").rpartition(": ")[2]
         assert meaning.strip(), f"{path}{name} has no meaning: give it a description"
         found += 1 + (check_section(text, f"{path}{name}", held, f"{path}{name}.") if held else 0)
     return found

@@ -124,7 +124,7 @@ TRIALS = {
     "offered_cps": _OFFERED,
     "open_flows": Column("1", "planned open flows; unknown for loads"),
     "completed": Column("1", "completed connections or requests of the whole trial"),
-    "failed": Column("1", "the others of the whole trial"),
+    "failed": Column("1", "those that did not complete"),
     "retransmitted": Column("1", "segments that the generator retransmitted in the whole trial"),
     "us": Column("us", "the server's CPU time per completed connection, as the report counts it"),
     "whole_us": Column("us", "the same over the whole sustain window, not corrected"),
