@@ -1,8 +1,8 @@
 """Cuts one series to a window of time: a counter to its growth, a level to its median.
 
-Edges are read on demand (`Sampler.read_now`), so a reading lies within milliseconds of each edge.
-Between two readings a counter is taken to grow evenly; where readings begin after the window's
-start or stop before its end by a little, the missing part is taken to be as the rest.
+Edges are read on demand (`ServerSession.read_edge`), so each series has a reading at each edge or
+soon after. Between two readings a counter is taken to grow evenly; where readings begin after the
+window's start or stop before its end by a little, the missing part is taken to be as the rest.
 """
 
 import math

@@ -71,7 +71,7 @@ def offer_load(session: ProfileSession, trial: Trial, part: LoadSection) -> None
             first = session.read_edge()
             trial.phases["warm-up"] = Window(began, first)
             begun, before = _begun(session), read_latency(session.generator)
-            time.sleep(part.sustain_s)
+            time.sleep(max(0.0, first + part.sustain_s - time.monotonic()))
             last = session.read_edge()
             trial.phases["sustain"] = Window(first, last)
             load.begun, after = _begun(session) - begun, read_latency(session.generator)

@@ -2,6 +2,7 @@
 
 import math
 import re
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -191,9 +192,10 @@ def run_http_trial(
     stack = session.clients_stack
     with reading_server(session, trial, load):
         stack.check_stack("before", {})
+        began = session.read_edge()  # the clients end at a fixed time, so it is not read in theirs
         with Clients(used, requests, namespace, cpus, session.addresses, folder, stack) as clients:
             load.processes = clients.process_ids
-            _sustain(session, trial, load, clients, sustain_s)
+            _sustain(session, trial, load, clients, began, sustain_s)
             told = _results(clients, load)
             own, beside = told[: http.processes], told[http.processes :]
             load.counted = counts_of(own, used.latency, clients.cpu_seconds())
@@ -259,12 +261,16 @@ def _results(clients: Clients, load: HttpClients) -> list[LoadResult]:
 
 
 def _sustain(
-    session: HttpSession, trial: Trial, load: HttpClients, clients: Clients, sustain_s: float
+    session: HttpSession,
+    trial: Trial,
+    load: HttpClients,
+    clients: Clients,
+    began: float,
+    sustain_s: float,
 ) -> None:
-    """Read at both edges of the sustain window, all clients going."""
+    """Read at both edges of the sustain window, all clients going. `began`: the edge before it."""
     http = session.http
-    began = session.read_edge()
-    session.warm_up(began + http.warm_up_s)
+    session.warm_up(time.monotonic() + http.warm_up_s)
     if session.clients_stack.name != KERNEL:
         session.bed.steer()  # it took its interface when the clients started
     first = session.read_edge()
@@ -277,11 +283,12 @@ def _sustain(
     watched.watch_until(first + sustain_s)
     load.stopped_s, load.waited_s = watched.stopped_s, watched.waited_s
     last = session.read_edge()
-    load.answered = _answered(session, http.test(load.test))
+    answered = _answered(session, http.test(load.test))
+    load.ended_early = not clients.all_run()
+    load.answered = None if load.ended_early else answered  # its sockets end with a client
     session.clients_stack.check_stack("after", processes)  # a stack ends with its client
     load.stack_check = session.clients_stack.stack_check()
     load.limits = session.serving.limits(_port(session, http.test(load.test)))
-    load.ended_early = not clients.all_run()
     trial.phases["sustain"] = Window(first, last)
     if session.experiment.cores.common:
         load.others = session.bed.programs()
