@@ -102,6 +102,12 @@ def test_what_was_due_and_never_answered_has_waited_until_the_end(tmp_path: Path
     assert told.times[INTENDED].microseconds.max() == 2_000_000 - 300_000
 
 
+@pytest.mark.filterwarnings("error")
+def test_that_nothing_was_answered_is_a_result(tmp_path: Path) -> None:
+    told = at_rate(tmp_path, [], 1000, rate=10)
+    assert told.unsent == 20 and not told.times and told.seconds == 2
+
+
 @pytest.mark.parametrize("rate", [333, 1000, 1500, 7777, 20_000])
 def test_connections_are_opened_in_bursts_of_whole_milliseconds(tmp_path: Path, rate: int) -> None:
     request = LoadRequest(ASK.url, ASK.paths, 1, kept=False, seconds=2, rate=rate)

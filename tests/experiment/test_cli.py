@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from stackcost.cli import main
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 OWN_SERVER = REPOSITORY / "examples/haproxy.py"
 PROGRAM = Path(sys.executable).with_name("stackcost")
@@ -23,6 +25,12 @@ def test_help_says_what_there_is() -> None:
     said = stackcost("--help").stdout
     for command in ("run", "report", "doctor", "clean"):
         assert f"\n  {command} " in said
+
+
+def test_help_and_completion_wait_for_no_large_package() -> None:
+    large = {"pydantic", "ruamel", "numpy", "pandas", "pyroute2", "psutil"}
+    program = f"import sys, stackcost.cli.entry; print(sorted({large} & sys.modules.keys()))"
+    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "[]\n"
 
 
 def test_a_shell_completes_commands_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,11 +120,19 @@ def test_it_says_its_version() -> None:
     ],
 )
 def test_an_error_is_one_message_with_its_hint(
-    arguments: tuple[str, ...], cause: str, hint: str
+    arguments: tuple[str, ...],
+    cause: str,
+    hint: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    done = stackcost(*arguments)
-    first, second = done.stderr.splitlines()
-    assert done.returncode == 1 and done.stdout == ""
+    monkeypatch.chdir(REPOSITORY)
+    monkeypatch.setattr(sys, "argv", ["stackcost", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr()
+    first, second = said.err.splitlines()
+    assert ended.value.code == 1 and said.out == ""
     assert first.startswith(f"stackcost: {cause}") and hint in second
 
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackcost.collect.guest import OURS
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.wiring import LINK_PREFIX
+from stackcost.contracts.wiring import GUEST_PRODUCT, LINK_PREFIX
 
 SHARED = "vhost-user"  # a virtio NIC whose other side is a port of the engine
 MODELS = {
@@ -138,7 +137,7 @@ def command_line(
     """
     command = ["qemu-system-x86_64", "-name", PREFIX + name, "-nodefaults", "-no-user-config"]
     command += ["-display", "none", "-machine", "q35", *accelerator, *_processors(machine)]
-    command += ["-smbios", f"type=1,product={OURS}", "-no-reboot"]
+    command += ["-smbios", f"type=1,product={GUEST_PRODUCT}", "-no-reboot"]
     command += ["-serial", f"file:{files.log}"]
     command += ["-kernel", str(files.kernel), "-initrd", str(files.initrd)]
     command += ["-append", "root=/dev/vda rw console=ttyS0"]

@@ -34,7 +34,6 @@ def trend(
 ) -> None:
     """Show when the rates of the pytest gate, or the figures of stored runs, changed."""
     from stackcost.gate.history import read_history, trends_of
-    from stackcost.report.plots import save
     from stackcost.report.run_trend import RunTrends, run_trends, trend_plot, trend_table
     from stackcost.report.terminal_table import draw
     from stackcost.report.words import count
@@ -45,6 +44,8 @@ def trend(
         of_gate = [each for each in trends_of(read_history(history)) if each.of.has(only)]
         found = RunTrends(trends=of_gate)
     if plot:
+        from stackcost.report.plots import save
+
         save(trend_plot(found.trends), plot)
     if as_json:
         print(found.model_dump_json(indent=2))

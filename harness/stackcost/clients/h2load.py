@@ -12,7 +12,6 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pandas
 
 from stackcost.clients.program import (
     INTENDED,
@@ -22,7 +21,7 @@ from stackcost.clients.program import (
     LoadResult,
     required,
 )
-from stackcost.clients.times import Times
+from stackcost.clients.times import Times, whole_numbers
 
 LOG = "requests.tsv"
 EVENTS = CONNECTED, FIRST_BYTE = "connect", "1st byte"
@@ -66,14 +65,12 @@ class H2load(LoadProgram):
     def read(self, request: LoadRequest, folder: Path, printed: str) -> LoadResult:
         """Counts from its output, times from its log: start in us, status, duration in us."""
         traffic, status = required(TRAFFIC, printed), required(STATUS, printed)
-        log = pandas.read_csv(
-            folder / LOG, sep="\t", names=["start", "status", "took"], dtype=np.int64
-        ).sort_values("start", kind="stable")
-        good = log[log.status.between(200, 299)]
+        log = whole_numbers(folder / LOG, 3)
+        log = log[np.argsort(log[:, 0], kind="stable")]
+        start, _, took = log[(log[:, 1] >= 200) & (log[:, 1] <= 299)].T
         failed = _failed(printed) | {"status": sum(int(status[at]) for at in (2, 3, 4))}
-        times, unsent = _times(good, request)
-        ends = good.start + good.took
-        seconds = (ends.max() - good.start.min()) / 1e6 if len(good) else float(request.seconds)
+        times, unsent = _times(start, took, request)
+        seconds = float((start + took).max() - start[0]) / 1e6 if len(start) else 0.0
         return LoadResult(
             seconds=max(seconds, float(request.seconds)),
             requests=int(status[1]),
@@ -97,11 +94,12 @@ def _burst(rate: float) -> tuple[int, int]:
     return max(1, round(rate * LONGEST_PERIOD_MS / 1000)), LONGEST_PERIOD_MS
 
 
-def _times(log: pandas.DataFrame, request: LoadRequest) -> tuple[dict[str, Times], int]:
+def _times(
+    start: np.ndarray, took: np.ndarray, request: LoadRequest
+) -> tuple[dict[str, Times], int]:
     """Times after the warm-up, and the number of scheduled requests without an answer."""
-    if not len(log):
+    if not len(start):
         return {}, round((request.rate or 0) * request.seconds)
-    start, took = log.start.to_numpy(), log.took.to_numpy()
     since = start - start[0]
     warm_us, end_us = request.warm_up_s * 1e6, request.seconds * 1e6
     told = {REQUEST: Times.of(took[since >= warm_us])}

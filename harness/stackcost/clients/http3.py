@@ -18,7 +18,7 @@ from stackcost.clients.program import (
     LoadRequest,
     LoadResult,
 )
-from stackcost.clients.times import Times
+from stackcost.clients.times import Times, whole_numbers
 
 SCRIPT = Path(__file__).with_name("http3_client.py")
 LOG = "requests.tsv"
@@ -65,7 +65,7 @@ class Http3Client(LoadProgram):
         The second is -1 if it was not sent, the third if it was not answered. What is under way at
         the end is cut, as with every client.
         """
-        log = np.loadtxt(folder / LOG, dtype=np.int64, ndmin=2).reshape(-1, 5)
+        log = whole_numbers(folder / LOG, 5)
         due, sent, answered, status, received = log.T
         good = (answered >= 0) & (status >= 200) & (status < 300)
         end = request.seconds * 1_000_000

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from hdrh.histogram import HdrHistogram
@@ -33,6 +34,13 @@ class Times:
     def share_above(self, microseconds: float) -> float:
         """Share (0 to 1) of the requests that took longer."""
         return float(self.counts[self.microseconds > microseconds].sum() / self.counts.sum())
+
+
+def whole_numbers(log: Path, columns: int) -> np.ndarray:
+    """A client's log of requests, one a row; no rows if it is empty."""
+    if not log.stat().st_size:  # of which numpy warns
+        return np.empty((0, columns), dtype=np.int64)
+    return np.loadtxt(log, dtype=np.int64, ndmin=2)
 
 
 def encoded(parts: Sequence[Times]) -> str:

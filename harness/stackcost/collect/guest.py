@@ -5,11 +5,11 @@ from pathlib import Path
 
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.contracts.wiring import GUEST_PRODUCT
 
 PROCESSORS = Path("/proc/cpuinfo")
 PRODUCT = Path("/sys/class/dmi/id/product_name")
 EMULATED = "QEMU TCG CPU"  # the model's name that QEMU's emulation gives (target/i386/cpu.c)
-OURS = "stackcost guest"  # the product's name that the guest is started with
 GUEST = Metric("machine.guest", "1", Kind.GAUGE, f"{PROCESSORS}, {PRODUCT}")
 
 
@@ -34,5 +34,5 @@ def _made_by(processors: Path, product: Path) -> str:
     """What runs the guest; empty if this machine is none."""
     if EMULATED in processors.read_text():
         return "emulation"
-    ours = product.exists() and product.read_text().strip() == OURS
+    ours = product.exists() and product.read_text().strip() == GUEST_PRODUCT
     return "KVM" if ours else ""

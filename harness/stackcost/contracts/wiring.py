@@ -21,6 +21,8 @@ SERVER_NAMESPACE = f"{NAMESPACE_PREFIX}server"
 DUT_NAMESPACE = f"{NAMESPACE_PREFIX}dut"
 SWITCH_NAMESPACE = f"{NAMESPACE_PREFIX}switch"
 
+GUEST_PRODUCT = "stackcost guest"  # the product's name that a guest machine is started with
+
 LINK_PREFIX = "sc-"
 LOAD_INTERFACE = "sc-load0"  # of the first generator
 SERVER_INTERFACE = "sc-server0"

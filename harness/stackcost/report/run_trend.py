@@ -7,9 +7,8 @@ Only figures of runs with one title, on one kind of machine, are in one trend.
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from matplotlib.figure import Figure
 from pydantic import BaseModel, ConfigDict
 
 from stackcost.analysis.figures.registry import is_counted, is_judged
@@ -18,11 +17,13 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.report.answer import basis_of, program_digest
 from stackcost.report.listing import runs_in
 from stackcost.report.opened import stored_summary
-from stackcost.report.plots import SERVER_COLOURS, WIDTH
 from stackcost.report.text_table import TextTable
 from stackcost.report.words import change_of, number
 from stackcost.store import Manifest
 from stackcost.store.manifest import moment
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 HEIGHT = 2.8  # inches, of each series
 SHORT_COMMIT = 10
@@ -51,8 +52,12 @@ def trend_table(found: Sequence[Trend]) -> TextTable:
     return TextTable(title, columns, [row[:-1] for row in rows])
 
 
-def trend_plot(found: Sequence[Trend]) -> Figure:
+def trend_plot(found: Sequence[Trend]) -> "Figure":
     """A plot of every value over the measurements, with the mean of each group and the changes."""
+    from matplotlib.figure import Figure  # with pandas two seconds, which the table does not need
+
+    from stackcost.report.plots import SERVER_COLOURS, WIDTH
+
     figure = Figure(figsize=(WIDTH, HEIGHT * max(1, len(found))), layout="constrained")
     rows = figure.subplots(max(1, len(found)), 1, squeeze=False)
     for axes, series in zip(rows[:, 0], found, strict=False):

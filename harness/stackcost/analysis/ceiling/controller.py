@@ -9,14 +9,15 @@ a simulated system, and over the trials of a stored run.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import isclose
-from typing import NamedTuple
-
-from MLRsearch import Config, MultipleLossRatioSearch, SearchGoal
-from MLRsearch.trial_measurement import AbstractMeasurer, MeasurementResult
+from typing import TYPE_CHECKING, NamedTuple
 
 from stackcost.analysis.ceiling.interval import Interval, Tried, interval_of
 from stackcost.analysis.ceiling.ramp import rising
 from stackcost.analysis.ceiling.settings import Goal, SearchSettings
+
+if TYPE_CHECKING:  # to import it takes longer than all else that a run without a search imports
+    from MLRsearch import MultipleLossRatioSearch, SearchGoal
+    from MLRsearch.trial_measurement import MeasurementResult
 
 HOPELESS = 0.1  # loss ratio from which on the doubling has gone far enough
 NEVER_S = 1e9
@@ -165,7 +166,9 @@ def _double(settings: SearchSettings, measure: Measure) -> float:
     return load
 
 
-def _finder(settings: SearchSettings, highest: float) -> MultipleLossRatioSearch:
+def _finder(settings: SearchSettings, highest: float) -> "MultipleLossRatioSearch":
+    from MLRsearch import Config, MultipleLossRatioSearch
+
     config = Config()
     config.min_load = min(1.0, highest / 2)
     config.max_load = highest
@@ -175,7 +178,9 @@ def _finder(settings: SearchSettings, highest: float) -> MultipleLossRatioSearch
     return MultipleLossRatioSearch(config)
 
 
-def _search_goal(goal: Goal, settings: SearchSettings) -> SearchGoal:
+def _search_goal(goal: Goal, settings: SearchSettings) -> "SearchGoal":
+    from MLRsearch import SearchGoal
+
     one_trial = settings.duration_sum <= settings.initial_trial_duration
     return SearchGoal(
         loss_ratio=goal.loss_ratio,
@@ -190,7 +195,7 @@ def _search_goal(goal: Goal, settings: SearchSettings) -> SearchGoal:
 
 
 def _bounds(
-    finder: MultipleLossRatioSearch, goal: Goal, settings: SearchSettings, trials: Sequence[_Seen]
+    finder: "MultipleLossRatioSearch", goal: Goal, settings: SearchSettings, trials: Sequence[_Seen]
 ) -> Bounds:
     """The relevant bounds of a goal, also of a search that was cut short."""
     from MLRsearch.goal_result import GoalResult
@@ -214,14 +219,16 @@ def _bounds(
     return Bounds(lower, upper, throughput, Interval(low, high))
 
 
-class _Measurer(AbstractMeasurer):  # type: ignore[misc]
-    """Adapts a trial function to MLRsearch."""
+class _Measurer:
+    """Adapts a trial function to MLRsearch, as its AbstractMeasurer is called."""
 
     def __init__(self, measure: Measure):
         self._measure = measure
 
-    def measure(self, intended_duration: float, intended_load: float) -> MeasurementResult:
+    def measure(self, intended_duration: float, intended_load: float) -> "MeasurementResult":
         """One trial; connections that the generator did not send count as lost."""
+        from MLRsearch.trial_measurement import MeasurementResult
+
         counted = self._measure(intended_load, intended_duration)
         return MeasurementResult(
             intended_duration=intended_duration,
