@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import nbformat
 from rich.console import Console
 
 from stackcost.bed import lock
@@ -20,10 +19,14 @@ from stackcost.campaign import record
 from stackcost.cli import main
 from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
+from stackcost.host.modules import hidden
 from stackcost.report import answer, notebook
 from stackcost.runs import comparison as feeder
 from stackcost.store import RunFolder
 from tests.campaign.made_up import EXPERIMENT, planned, quiet, turn
+
+with hidden("rfc3987_syntax"):  # as the suite imports it
+    import nbformat
 
 STEPS = ("setting-up", "measuring", "recording", "computing", "rendering")
 STATE = Path(sys.argv[1])
@@ -77,6 +80,7 @@ def one_cell(names: object, runs: object) -> nbformat.NotebookNode:
 
 if __name__ == "__main__":
     record.check_root = lambda: None  # type: ignore[assignment]
+    record.LOOKED_S = 0.01
     lock.state_folder = lambda: STATE
     feeder.run_experiment = made_up_run
     record._finish = first_reaching("recording", record._finish)

@@ -36,6 +36,7 @@ ABOUT = {
 def _nothing_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that is made up needs no root, and does not keep the machine from a real one."""
     monkeypatch.setattr(record, "check_root", lambda: None)
+    monkeypatch.setattr(record, "LOOKED_S", 0.01)
     monkeypatch.setattr(lock, "state_folder", lambda: tmp_path)
 
 

@@ -67,14 +67,14 @@ def nginx(bed: LocalTestbed, folder: Path, certificate: Certificate) -> Iterator
 
 
 def open_flows(client: TrexClient, port: int, length: int, **tls: Any) -> dict[str, Any]:
-    """Some 200 connections over TLS; what the engine tells of TLS on the client's side."""
+    """Some 100 connections over TLS; what the engine tells of TLS on the client's side."""
     client.load_profile(HTTP, {"port": port, "response_bytes": length, "cps": 100})
     client.call("stackcost_set_tls", {"profile_id": "_", **tls})
-    client.start(1, duration=2)
+    client.start(1, duration=1)
     client.wait_on_traffic(60)
     seen = client.stats()["traffic"]["client"]
     opened = seen["tcps_connattempt"]
-    assert opened > 100
+    assert opened > 50
     assert seen["tcps_connects"] == seen["tcps_closed"] == opened
     assert seen["tcps_drops"] == seen["tcps_conndrops"] == 0
     (template,) = client.call("stackcost_get_tls", {"profile_id": "_"})["templates"]
@@ -116,7 +116,7 @@ def test_every_flow_against_nginx_is_whole(
                 told = open_flows(client, FULL, length, version=version, group=group)
                 assert told["handshakes_resumed"] == 0
             told = open_flows(client, TICKETS, length, version=version, resumption=True)
-            assert told["handshakes_resumed"] > 10 * told["handshakes_full"]
+            assert told["handshakes_resumed"] > 5 * told["handshakes_full"]
 
 
 @pytest.mark.long

@@ -17,6 +17,7 @@ from rich.console import Console
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.bed.network import existing_namespaces
+from stackcost.campaign import record
 from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.profile_load import NO_MEMORY
@@ -144,8 +145,9 @@ def test_a_stopped_collector_is_named_and_the_run_goes_on(
 
 
 def test_a_disturbed_trial_is_made_once_more_and_is_in_no_figure(
-    alone: Path, tmp_path: Path
+    alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(record, "LOOKED_S", 0.1)
     output = io.StringIO()
     # Memory trials that the machine disturbs would use up the run's repetitions.
     plan = read_experiment(alone, quick=True).model_copy(update={"memory": NO_MEMORY})

@@ -65,7 +65,7 @@ class User:
         folder = str(self.pytester.path)
         self.pytester.makeconftest(PLACE.format(folder=folder, settings=settings))
         self.pytester.makepyfile(test_cps=TEST.format(call=call, figure=figure))
-        if "-n2" in arguments:
+        if {"-n1", "-n2"} & {*arguments}:
             return self.pytester.runpytest_subprocess(*PLUGIN, *arguments)
         return self.pytest(*arguments)
 
@@ -357,7 +357,7 @@ def test_no_other_error_is_taken_for_an_active_run(
 
 
 def test_a_worker_of_xdist_says_that_it_measures(user: User) -> None:
-    done = user.run("-n2", call="at_least(7500)")
+    done = user.run("-n1", call="at_least(7500)")
     done.assert_outcomes(passed=1)
     done.stderr.fnmatch_lines(["stackcost: nginx/kernel: measuring, verdict after *"])
     done.stdout.fnmatch_lines(["stackcost: 1 held"])

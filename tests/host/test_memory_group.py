@@ -30,7 +30,7 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "file"
     path.write_bytes(os.urandom(FILE))
     descriptor = os.open(path, os.O_RDWR)
-    os.fsync(descriptor)
+    os.fdatasync(descriptor)
     os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
     os.close(descriptor)
     return path

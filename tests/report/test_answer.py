@@ -1,7 +1,6 @@
 import io
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -27,10 +26,10 @@ from tests.report.stored import store
 
 @pytest.fixture(scope="module")
 def answered(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, str]:
-    """One stored run, answered once: rendering takes seconds."""
+    """One stored run, and its answer on a terminal."""
     run = store(tmp_path_factory.mktemp("results"))
     written = io.StringIO()
-    answer(run, Console(file=written, width=160))
+    print_answer(summarise_again(run), Console(file=written, width=160))
     return run, written.getvalue()
 
 
@@ -112,39 +111,8 @@ def test_the_summary_is_stored_and_reads_back(answered: tuple[RunFolder, str]) -
     assert summary.machine["processor"] == "Test <CPU>"
 
 
-class _Page(HTMLParser):
-    """Collects what a page would load, and its text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.loads: list[str] = []
-        self.tags: list[str] = []
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        named = ("src", "data") if tag != "link" else ("href",)
-        self.loads += [value or "" for name, value in attributes if name in named]
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-def test_the_report_is_one_file_with_plots_and_needs_no_network(
-    answered: tuple[RunFolder, str],
-) -> None:
-    page = _Page()
-    page.feed((answered[0].path / "report.html").read_text())
-    assert page.loads == [] and "script" not in page.tags
-    assert page.tags.count("svg") >= 12
-    assert "completed connections/s" in page.text, "figures' text stays text"
-    assert "at 2,000 connections/s one connection takes 100 us of the server's CPU" in page.text
-    assert "Test <CPU>" in page.text, "text of the machine is not taken for markup"
-    assert "import" not in page.text, "the notebook's code is left out"
-
-
 def without_a_page(run: RunFolder) -> tuple[str, Summary]:
-    """A run answered but for rendering, which the module does once; every notebook's cells run."""
+    """A run answered but for rendering; every notebook's cells run."""
     written = io.StringIO()
     summary = summarise_again(run)
     assert isinstance(summary, Summary)

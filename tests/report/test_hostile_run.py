@@ -43,7 +43,8 @@ for words in (
     print(words[0], done.exit_code, repr(done.exception))
 for line in sorted(told):
     print(line)
-for name in ("stackcost.servers.registry", "stackcost.trex.trex_api"):
+# The last one takes seconds to compile its grammars, which nothing here needs.
+for name in ("stackcost.servers.registry", "stackcost.trex.trex_api", "rfc3987_syntax"):
     if name in sys.modules:
         print("imported", name)
 """

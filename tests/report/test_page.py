@@ -5,7 +5,6 @@ from typing import Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.container import BarContainer
-from nbformat import v4
 
 from stackcost.analysis.spread import spread
 from stackcost.analysis.summarise import summarise
@@ -16,6 +15,7 @@ from stackcost.report.plots.drawing import as_svg, labels, panels, title
 from stackcost.report.show import as_html
 from stackcost.report.tables import TextTable, memory_table, short_memory_table
 from tests.analysis.runs import CONTEXT, compared
+from tests.report.cells import v4
 
 
 def test_a_factor_of_long_names_leaves_room_for_what_is_drawn() -> None:

@@ -142,16 +142,18 @@ def test_show_prints_the_answer_and_how_the_run_ended(run: RunFolder) -> None:
     assert json.loads(stackcost("show", str(run.path), "--json"))["run"] == run.name
 
 
-def test_two_runs_become_one_page_where_it_is_wanted(tmp_path: Path) -> None:
+def test_two_runs_become_one_page_of_one_notebook_where_it_is_wanted(tmp_path: Path) -> None:
     runs = [store(tmp_path / "results", compared()) for _ in range(2)]
     page = tmp_path / "both.html"
-    done = invoked("report", *(str(run.path) for run in runs), "--out", str(page))
+    wanted = ["--out", str(page), "--only", "compare_runs"]
+    done = invoked("report", *(str(run.path) for run in runs), *wanted)
     assert done.stdout.splitlines()[-1] == str(page)
     doing = done.stderr
     assert all(f"computing the results of {run.path}" in doing for run in runs)
-    assert f"executing the notebooks for {page}: cpu_cost, memory_cost" in doing
+    assert f"executing the notebooks for {page}: compare_runs\n" in doing
     text = page.read_text()
-    assert all(run.name in text for run in runs) and 'id="compare_runs"' in text
+    assert all(run.name in text for run in runs)
+    assert 'id="compare_runs"' in text and 'id="trust"' not in text
     assert "No difference shown" in text and "Traceback" not in text
     for run in runs:
         assert run.summary()["run"] == run.name

@@ -144,6 +144,7 @@ def set_up(suite: Path) -> None:
     (suite / "build/engine").mkdir(exist_ok=True)
 
 
+@pytest.mark.long
 def test_what_was_set_up_is_kept_in_its_folder_and_made_again_in_a_copy(tmp_path: Path) -> None:
     suite, copy = tmp_path / "suite", tmp_path / "copy"
     (suite / "script").mkdir(parents=True)

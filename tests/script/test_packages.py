@@ -76,7 +76,10 @@ def source(folder: Path, ran: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("installer", "mismatch"),
-    [("uv", "Hash mismatch"), ("pip", "THESE PACKAGES DO NOT MATCH THE HASHES")],
+    [
+        ("uv", "Hash mismatch"),
+        pytest.param("pip", "THESE PACKAGES DO NOT MATCH THE HASHES", marks=pytest.mark.long),
+    ],
 )
 def test_bootstrap_installs_what_was_locked_and_runs_no_build(
     tmp_path: Path, installer: str, mismatch: str

@@ -35,7 +35,14 @@ def test_of_sessions_that_differ_the_interval_has_the_mean_as_often_as_the_sente
     assert 0.3 <= inside / tries <= 0.65
 
 
-@pytest.mark.parametrize("noise", [0.01, 0.02, 0.04])
+@pytest.mark.parametrize(
+    "noise",
+    [
+        pytest.param(0.01, marks=pytest.mark.long),
+        0.02,
+        pytest.param(0.04, marks=pytest.mark.long),
+    ],
+)
 @pytest.mark.parametrize(
     ("of", "quick"), [("connections", False), ("connections", True), ("flows", False)]
 )

@@ -47,14 +47,6 @@ def say(text: str, code: int = 0) -> None:
     sys.exit(code)
 
 
-def ip(arguments: list[str]) -> None:
-    if arguments[0] == "netns":
-        os.execvp(arguments[3], arguments[3:])
-    interface = arguments[3]
-    if interface in ("lo", "sc-dummy", "sc-bridge"):
-        say("Error: Underlying driver does not support XDP in native mode.", 2)
-
-
 def modprobe(arguments: list[str]) -> None:
     if CASE == "modules absent":
         say("modprobe: FATAL: Module onload not found in directory /lib/modules/6.1", 1)

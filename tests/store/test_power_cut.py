@@ -123,5 +123,5 @@ def test_a_run_goes_on_and_is_rendered_after_a_cut_in_the_middle(
     run.add_trial(again)
     assert [trial.number for trial in run.trials()] == [*before, again.number]
     summarise_again(run)
-    page = render([run.path], run.path / "report.html")
+    page = render([run.path], run.path / "trust.html", "trust")
     assert "Traceback" not in page.read_text()
