@@ -9,7 +9,6 @@ from stackcost.cli.application import INTERRUPTED, USES, app
 from stackcost.contracts.errors import StackcostError
 from stackcost.files import SUITE
 from stackcost.report.plain import visible
-from stackcost.servers.registry import own_fault
 
 for _name in (name for names in USES.values() for name in names):
     import_module(f"{__package__}.{_name}")
@@ -21,6 +20,8 @@ def main() -> None:
         try:
             app()
         except Exception as error:
+            from stackcost.servers.registry import own_fault  # it imports what help does not need
+
             if fault := own_fault(error):
                 raise fault from error
             raise
