@@ -97,7 +97,7 @@ def _command(name: str, command: Any) -> str:
         f"stackcost {name}", [], resilient_parsing=True, terminal_width=WIDTH
     )
     usage = command.get_usage(context).removeprefix("Usage: ")
-    text = f"## stackcost {name}\n\n{_filled(command.help)}\n\n```text\n{usage}\n```"
+    text = f"## stackcost {name}\n\n{_filled(command.help)}\n\n{_code(usage)}"
     records = itertools.chain(*command.records(context).values())
     own = [(form, meaning) for form, meaning in records if form != "--help"]
     if not own:
@@ -128,7 +128,7 @@ def _library_page() -> str:
     parts = [
         "# Python library\n\nThis page is made from the code."
         " [Plot it yourself](plot-it-yourself.md) has examples.",
-        f"```text\nstackcost.open{inspect.signature(stackcost.open)}\n```\n\n"
+        f"{_code(f'stackcost.open{inspect.signature(stackcost.open)}')}\n\n"
         f"{_filled(stackcost.open.__doc__)}",
         f"## Run\n\n{_filled(Run.__doc__)}",
     ]
@@ -183,8 +183,8 @@ def _alike(
 def _method(name: str) -> str:
     method = getattr(Run, name)
     signature = str(inspect.signature(method)).replace("self, ", "")
-    form = textwrap.fill(f"run.{name}{signature}", WIDTH, subsequent_indent="    ")
-    return f"### run.{name}\n\n```text\n{form}\n```\n\n{_filled(method.__doc__)}"
+    form = textwrap.fill(f"run.{name}{signature}", WIDTH - 4, subsequent_indent="    ")
+    return f"### run.{name}\n\n{_code(form)}\n\n{_filled(method.__doc__)}"
 
 
 def _table(name: str) -> str:
@@ -328,12 +328,17 @@ def _item(name: str, about: str, meaning: str, source: str = "") -> str:
     """An item of a list: `name` as code, its unit or value in brackets, what it is, where read."""
     read = f". *From*: {_escaped(source)}" if source else ""
     return textwrap.fill(
-        f"- `{name}`{f' ({about})' if about else ''}: {_escaped(meaning)}{read}",
+        f"- `{name}`{f' ({about})' if about else ''}: {_escaped(' '.join(meaning.split()))}{read}",
         WIDTH,
         subsequent_indent="  ",
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def _code(text: str) -> str:
+    """Text as it is."""
+    return textwrap.indent(text, "    ")
 
 
 def _escaped(text: str) -> str:

@@ -26,7 +26,7 @@ def test_every_command_and_option_is_in_it() -> None:
 def test_it_and_the_help_are_written_for_people() -> None:
     text = reference().pages()["commands"]
     assert "results/&lt;time>-compare" in text, "a browser takes <time> for a tag"
-    assert "\nstackcost report [OPTIONS] RUN...\n" in text
+    assert "\n    stackcost report [OPTIONS] RUN...\n" in text
     for name, command in reference().commands().items():
         said = command.get_help(command.make_context(name, [], resilient_parsing=True))
         assert not re.search(r"list\[|[{}]|<Path>|<path>|<str>| range>|[a-z]\.\.\.", said), said
