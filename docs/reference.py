@@ -209,7 +209,11 @@ def _base(name: str) -> str:
 
 
 def _columns(columns: Mapping[str, Column]) -> str:
-    return "\n".join(_item(c, about.unit, about.definition) for c, about in columns.items())
+    items = []
+    for name, about in columns.items():
+        unit = "" if about.unit.startswith("as in") else about.unit
+        items.append(_item(name, unit, about.definition))
+    return "\n".join(items)
 
 
 def _shared() -> dict[str, Column]:
