@@ -9,6 +9,7 @@ from stackcost.analysis.memory import fit, lines
 from stackcost.analysis.memory_total import HoldTrials
 from stackcost.analysis.readings import Readings
 from stackcost.collect.slab_owners import LEFT
+from stackcost.contracts.counts import FramesPassed
 from stackcost.contracts.load import HeldFlows
 from stackcost.experiment.read_file import read_experiment
 from tests.analysis.trials import gauge, hold_trial
@@ -115,6 +116,23 @@ def test_a_slope_over_something_else_than_flows_is_no_figure(
     assert found["memory.total"].median is None
     assert re.match(why, found["memory.total"].reason)
     assert not holds.kinds and found["memory.sockets.own"].median == pytest.approx(each / held)
+
+
+@pytest.mark.parametrize("each", [0.0, 0.3])
+def test_a_device_of_ones_own_needs_no_sockets_for_its_flows(each: float) -> None:
+    """Rules of one's own had "0.00 TCP sockets for each flow held" in place of their memory."""
+    holds = with_sockets(each)
+    for seen in holds:
+        seen.trial.server = "site"
+        seen.trial.load_of(HeldFlows).frames = {"to servers": FramesPassed(9, 9, 9, 9)}
+    assert of_memory(HoldTrials(holds, {}))["memory.total"].median == pytest.approx(4120)
+
+
+def test_less_than_a_byte_for_each_flow_is_noise() -> None:
+    """ "One open flow takes 0.61 bytes" was the answer about a router that tracks none."""
+    found = of_memory(HoldTrials(holds({"slab.bytes": 0.6}), {}))
+    assert found["memory.total"].median is None
+    assert "less than a byte for each flow: this is noise" in found["memory.total"].reason
 
 
 def test_a_hold_whose_flows_did_not_open_is_the_reason_of_what_is_lacking() -> None:

@@ -1,5 +1,6 @@
 """The first screen of a report has the answer and its doubts, whatever kind of run it is of."""
 
+import io
 from pathlib import Path
 
 import pytest
@@ -8,17 +9,26 @@ from rich.console import Console
 from stackcost.analysis.ceiling.controller import search
 from stackcost.analysis.ceiling.settings import settings_for
 from stackcost.analysis.ceiling.summarise import summarise_ceilings
+from stackcost.analysis.checks import Check
 from stackcost.analysis.event_summary import summarise_events
 from stackcost.analysis.remedies import AWAKE
+from stackcost.analysis.summarise import summarise
+from stackcost.cli.dut import _report
 from stackcost.report.answer import summarise_again
+from stackcost.report.answers import cpu_answer
 from stackcost.report.ceiling import print_ceilings
 from stackcost.report.device import print_events
 from stackcost.report.first_screen import first_screen
+from stackcost.report.flags import flag_lines
 from stackcost.report.opened import AnySummary, OpenedRuns, open_runs
 from stackcost.report.stored import ONE_CORE
 from stackcost.store import Manifest
+from tests.analysis.runs import CONTEXT, compared
 from tests.device.event_trials import PLAN, event_trial
 from tests.report.counted import store_counted
+from tests.report.opened import opened_costs
+from tests.report.stored import store
+from tests.report.test_busy_machine import disturbed
 from tests.search.simulated import Simulated, plan_of
 
 SHARED = {ONE_CORE: "1 with 0"}
@@ -64,3 +74,59 @@ def test_of_counts_it_has_the_answer_in_instructions(tmp_path: Path) -> None:
     assert isinstance(answer, str) and "takes these instructions: 110,005" in answer
     assert "No CPU cost" not in answer and isinstance(doubts, str)
     assert doubts.startswith("## Its doubts") and isinstance(head, str)
+
+
+def test_of_an_interrupted_set_it_says_so_and_names_the_run_of_each_doubt(tmp_path: Path) -> None:
+    """ "** in the middle.**" was the answer after Ctrl-C in the third of three runs."""
+    system, settings = Simulated(7_400, hiccup=0.6), settings_for("connections")
+    search(settings, system.measure)
+    events = summarise_events([], "events", PLAN, "interrupted", {})
+    searches = summarise_ceilings(system.trials, "ceilings", plan_of(settings), "complete", SHARED)
+    costs = summarise(disturbed(0.8), CONTEXT)
+    runs = OpenedRuns()
+    for summary in (costs, searches, events):
+        runs.add(Manifest(run=summary.run), summary)
+    said = "\n\n".join(part for part in first_screen(runs) if isinstance(part, str))
+    names = {ceiling.server for ceiling in searches.ceilings}
+    assert f"**{names.pop()} in the middle.**" in said
+    assert "- `events`: events. **This run was interrupted.**" in said
+    doubts = said.partition("## Its doubts\n\n")[2].partition("\n\n")[0].splitlines()
+    begins = (f"- {costs.title}: ", f"- {searches.title}: ")
+    assert doubts and all(line.startswith(begins) for line in doubts)
+
+
+def test_the_terminal_has_the_answer_of_each_run_of_a_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stackcost.report.extra.can_render", lambda console: False)
+    printed = io.StringIO()
+    _report([store(tmp_path)], Console(file=printed, width=200))
+    assert "\nOne HTTP connection: nginx" in printed.getvalue()
+    assert "Cost factors: median" in printed.getvalue()
+
+
+def test_costs_at_different_loads_are_not_put_beside_each_other() -> None:
+    """75 us at 4,300/s and 36 at 8,500 were one sentence, and two bars."""
+    both = summarise(compared(), CONTEXT)
+    assert {server.headline for server in both.servers} == {2000.0}
+    lost = compared()
+    for trial in lost:  # the peer loses at the higher load, so the lower one is quoted of both
+        if trial.server == "astf-peer" and trial.offered_cps == 2000:
+            trial.load.client |= {"tcps_drops": 900}
+    assert {each.headline for each in summarise(lost, CONTEXT).servers} == {1000.0}
+    apart = [t for t in compared() if t.offered_cps != (1000 if t.server == "astf-peer" else 2000)]
+    runs = OpenedRuns()
+    runs.costs.append(opened_costs(summarise(apart, CONTEXT)))
+    answer = cpu_answer(runs)
+    assert "**These are different loads, so they are not compared**" in answer
+    assert answer.startswith("One connection takes ") and " nginx/kernel at 1,000/s. " in answer
+
+
+def test_a_check_that_fails_is_told_however_many_other_doubts_there_are() -> None:
+    found = summarise(compared(), CONTEXT)
+    kinds = [f"{letter} was seen" for letter in "abcdefgh"]
+    rows = [row.model_copy(update={"flags": kinds}) for row in found.trials]
+    failed = Check(name="books", holds=False, wanted="1", seen="2")
+    rows[3] = rows[3].model_copy(update={"checks": [failed]})
+    lines = flag_lines(found.model_copy(update={"trials": rows}))
+    assert any(f"{len(rows)} trials: books: expected 1, found 2" in line for line in lines)

@@ -226,8 +226,8 @@ def _of_readings(seen: Readings) -> list[str]:
     overrun = trial.traffic.overrun_s or 0.0
     if overrun > thresholds.OVERRUN_LIMIT_S:
         found.append(
-            f"what is read under load was read until {overrun:.1f} s after its end: what carried "
-            "the connections, limits and counters may be those of an idle server"
+            f"what is read under load was read until {overrun:.1f} s after the load had ended: "
+            "limits and counters may be those of an idle server"
         )
     if (tls := trial.traffic.tls) and tls.lacked_memory:
         found.append(f"the generator's memory for TLS was used up {tls.lacked_memory:,} times")

@@ -83,6 +83,7 @@ READ_FROM = {
     "process": "process.pss",
 }
 BELOW_NOTHING = "the sum of the slopes is negative: this is noise, not memory of flows"
+BELOW_A_BYTE = "less than a byte for each flow: this is noise, and no flow has memory of its own"
 
 
 class PerFlow(NamedTuple):
@@ -118,7 +119,7 @@ class HoldTrials:
         Devices have none, or share theirs between flows.
         """
         found = {number: _not_held(trials) for number, trials in self._by_round.items()}
-        device = any(seen.trial.server.startswith("dut/") for seen in self.trials)
+        device = any(seen.trial.traffic.frames is not None for seen in self.trials)
         if self._wanted() == KERNEL_STACK and not device:
             for number, places in self.sockets.items():
                 found[number] = found[number] or _sockets_are_no_flows(places)
@@ -134,7 +135,7 @@ class HoldTrials:
         """By round, the sum of the slopes that count.
 
         None when one of them is unknown, as the sum then is, and when the median of the sums is
-        below zero: no flow gives memory back.
+        below one byte, as of a router that tracks no flows.
         """
         if unread := self._unread():
             return PerFlow(dict.fromkeys(self.fitted), unread)
@@ -149,8 +150,9 @@ class HoldTrials:
             for number, found in self.fitted.items()
         }
         known = [total for total in sums.values() if total is not None]
-        if known and median(known) < 0:
-            return PerFlow(dict.fromkeys(sums), BELOW_NOTHING)
+        if known and median(known) < 1:
+            why = BELOW_NOTHING if median(known) < 0 else BELOW_A_BYTE
+            return PerFlow(dict.fromkeys(sums), why)
         return PerFlow(sums)
 
     @cached_property

@@ -84,13 +84,18 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
     every_trial = [Readings(trial) for trial in trials]
     everything = [seen for seen in every_trial if not seen.trial.set_aside]
     past = _past_ceiling(everything, context)
+    loads = [seen for seen in everything if not seen.trial.traffic.holds]
+    names = [each.name for each in context.systems]
+    loaded = [name for name in names if any(seen.trial.server == name for seen in loads)]
+    common = headline(loads, loaded, context.server_cpus, context.ceilings, past).rate
     return Summary(
         run=context.run,
         title=context.title,
         state=context.state,
         machine=context.machine,
         servers=[
-            _server_result(system, trials, everything, context, past) for system in context.systems
+            _server_result(system, trials, everything, context, past, common)
+            for system in context.systems
         ],
         factors=[
             factor
@@ -143,7 +148,9 @@ def _server_result(
     everything: Sequence[Readings],
     context: Context,
     past: Mapping[int, str],
+    common: float | None,
 ) -> ServerResult:
+    """`common`: the load at which the costs of all systems are quoted; None: each has its own."""
     name = system.name
     own = [seen for seen in everything if seen.trial.server == name]
     loads = [seen for seen in own if not seen.trial.traffic.holds]
@@ -159,7 +166,8 @@ def _server_result(
         memories=_memory_by_state(
             own, [trial for trial in trials if trial.server == name], context.merged_caches
         ),
-        headline=headline(loads, [name], context.server_cpus, context.ceilings, past).rate,
+        headline=common
+        or headline(loads, [name], context.server_cpus, context.ceilings, past).rate,
     )
 
 

@@ -79,27 +79,30 @@ def dut(
     chosen = {name: value for name, value in settings.items() if value is not None}
     with shown_live(live, console), alone(wait, results, console):
         folders = standard_set(kind, quick, chosen, results, sys.argv, console, bed, tls, clients)
-    if page := _report(folders, console):
+    interrupted = folders[-1].manifest().state == "interrupted"
+    measured = [folder for folder in folders if folder.count()]
+    if page := _report(measured, console):
         console.print(f"report: {page}", soft_wrap=True, highlight=False)
-    if folders[-1].manifest().state == "interrupted":
+    for folder in measured:
+        console.print(str(folder.path), soft_wrap=True, highlight=False)
+    if interrupted:
+        console.print("interrupted: the answer is of what was measured before that")
         raise typer.Exit(INTERRUPTED)
 
 
 def _report(folders: "Sequence[RunFolder]", console: Console) -> Path | None:
-    """Compute the result of each run, print the events, and write one page about all runs.
+    """Compute and print the result of each run, and write one page about all runs.
 
     Returns None if no page can be rendered here; the console then shows the reason.
     """
-    from stackcost.analysis.event_summary import EventSummary
-    from stackcost.report.answer import summarise_again
-    from stackcost.report.device import print_events
+    from stackcost.report.answer import print_answer, summarise_again
     from stackcost.report.extra import can_render
 
     for folder in folders:
         summary = summarise_again(folder)
-        if isinstance(summary, EventSummary):
-            print_events(summary, console)
-    if not can_render(console):
+        console.print(f"\n{summary.title}", highlight=False, markup=False, style="bold")
+        print_answer(summary, console)
+    if not folders or not can_render(console):
         return None
     from stackcost.report.notebook import render
 

@@ -22,16 +22,26 @@ def cpu_answer(runs: OpenedRuns) -> str:
         peers = dict.fromkeys(peer_sentence(each, runs.servers) for each in factors)
         notes = [note for summary in runs.summaries for note in verdict_notes(summary)]
         return "\n\n".join([found, *filter(None, peers), *notes])
+    quoted = [
+        (server, level)
+        for server in runs.servers
+        if (level := server.quoted) and level["server_cpu_total"].median is not None
+    ]
     known = sorted(
         (
             level["server_cpu_total"].median,
             f"{server.name} at {level.load}{'' if level.test else '/s'}",
         )
-        for server in runs.servers
-        if (level := server.quoted) and level["server_cpu_total"].median is not None
+        for server, level in quoted
     )
     if not known:
         return "**No CPU cost was measured in these runs.**"
+    if len({level.load for _, level in quoted}) > 1:
+        each = "; ".join(f"{number(cost)} us of CPU on {name}" for cost, name in known)
+        return (
+            f"One connection takes {each}. **These are different loads, so they are not compared**:"
+            " a connection costs less at a higher load."
+        )
     shown = known if len(known) <= NAMED else [known[0], known[-1]]
     told = " and ".join(f"{number(cost)} us of CPU on {name}" for cost, name in shown)
     between = f" {_others(len(known) - 2, 'system')}" if len(known) > NAMED else ""

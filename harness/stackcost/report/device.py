@@ -48,8 +48,12 @@ def print_events(summary: EventSummary, console: Console, long: bool = False) ->
 
 def device_answer(runs: OpenedRuns) -> str:
     """The summary of the page: ceilings, bottlenecks, and the effects of the events."""
-    names = dict.fromkeys(each.server for run in runs.events for each in run.summary.events)
+    names = dict.fromkeys(
+        [c.server for run in runs.ceilings for c in run.summary.ceilings]
+        + [each.server for run in runs.events for each in run.summary.trials]
+    )
     ceilings = [c for run in runs.ceilings for c in run.summary.ceilings]
     lines = [f"- {line}" for ceiling in ceilings for line in sentences_of(ceiling)]
     lines += [f"- {line}" for run in runs.events for line in sentences(run.summary)]
-    return "\n".join([f"**{', '.join(names)} in the middle.**", "", *lines])
+    head = [f"**{', '.join(names)} in the middle.**", ""] if names else []
+    return "\n".join(head + lines)

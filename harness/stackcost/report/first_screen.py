@@ -37,14 +37,16 @@ def first_screen(runs: OpenedRuns) -> list[str | Figure]:
 
 
 def _doubts(runs: OpenedRuns) -> list[str]:
-    found = [
-        line.strip()
-        for summary in runs.summaries
-        for line in flag_lines(summary)
-        if line.strip() not in failures(summary)  # the heading has them
-    ]
-    found += [line for run in runs.ceilings for line in search_doubts(run.summary)]
-    return found + [line for run in runs.events for line in event_doubts(run.summary)]
+    """Those of each run; of several, each begins with its run's title."""
+    found: list[tuple[str, list[str]]] = []
+    for summary in runs.summaries:
+        lines = [line.strip() for line in flag_lines(summary)]
+        known = failures(summary)  # the heading has them
+        found.append((summary.title, [line for line in lines if line not in known]))
+    found += [(run.summary.title, search_doubts(run.summary)) for run in runs.ceilings]
+    found += [(run.summary.title, event_doubts(run.summary)) for run in runs.events]
+    several = len(found) > 1
+    return [f"{title}: {line}" if several else line for title, lines in found for line in lines]
 
 
 def _answers(runs: OpenedRuns) -> list[str]:

@@ -28,8 +28,9 @@ class Doubted(NamedTuple):
 def flag_lines(summary: Summary) -> list[str]:
     """The numbers of checks that hold, the flags, and the trials that are not used.
 
-    First everything that was not served as asked (`failures`), then the most frequent of the rest.
-    Two reasons are the same if only their numbers differ; the first one is quoted.
+    First everything that was not served as asked (`failures`) and each check that fails, then the
+    most frequent of the rest. Two reasons are the same if only their numbers differ; the first one
+    is quoted.
     """
     used = [trial for trial in summary.trials if not trial.set_aside]
     checks = [check.holds for trial in used for check in trial.checks]
@@ -39,7 +40,14 @@ def flag_lines(summary: Summary) -> list[str]:
         f"{unknown} {'was' if unknown == 1 else 'were'} not possible"
     ]
     lines += [f"  {line}" for line in failures(summary)]
-    others = (_doubted(trial, reason) for trial in used for reason in _others(trial))
+    failed = _groups(_doubted(trial, reason) for trial in used for reason in _failed_checks(trial))
+    lines += [f"  {_told(found, len(used))}" for found in failed]
+    others = (
+        _doubted(trial, reason)
+        for trial in used
+        for reason in trial.flags
+        if reason not in trial.failures
+    )
     lines += [f"  {line}" for line in _most_frequent(others, len(used))]
     lines += _one_core(summary)
     if aside := not_used(summary):
@@ -142,14 +150,12 @@ def _told(found: Sequence[Doubted], trials: int) -> str:
     return f"{len(found)} of {count(trials, 'trial')}: {_quoted(found)}"
 
 
-def _others(trial: TrialRow) -> list[str]:
-    """The failed checks of a trial, and its flags that are no failures."""
-    failed = [
+def _failed_checks(trial: TrialRow) -> list[str]:
+    return [
         f"{check.name}: expected {check.wanted}, found {check.seen}"
         for check in trial.checks
         if check.holds is False
     ]
-    return [*failed, *(flag for flag in trial.flags if flag not in trial.failures)]
 
 
 def _most_frequent(reasons: Iterable[Doubted], trials: int) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from stackcost.analysis.head import Head
 from stackcost.analysis.summary import ServerResult, Summary
 from stackcost.report.congestion import congestion_sentence
 from stackcost.report.flags import failures_list, mostly_disturbed, not_used
@@ -15,18 +16,19 @@ def head(runs: OpenedRuns) -> str:
     if len(costs) == 1 and not runs.ceilings and not runs.events:
         return opening(costs[0])
     parts = [
-        f"- **run {number}**: {of_trials(summary)}, {summary.title}"
-        if len(costs) > 1
-        else f"- {of_trials(summary)}, {summary.title}"
+        (f"- **run {number}**: " if len(costs) > 1 else "- ")
+        + f"{of_trials(summary)}, {summary.title}{_cut_short(summary)}"
         for number, summary in enumerate(costs, 1)
     ]
     parts += [
         f"- `{run.summary.run}`: {count(len(run.summary.ceilings), 'search', 'searches')}, "
-        f"{run.summary.title}"
-        + (". **This run was interrupted.**" if run.summary.state == "interrupted" else "")
+        f"{run.summary.title}{_cut_short(run.summary)}"
         for run in runs.ceilings
     ]
-    parts += [f"- `{run.summary.run}`: {run.summary.title}" for run in runs.events]
+    parts += [
+        f"- `{run.summary.run}`: {run.summary.title}{_cut_short(run.summary)}"
+        for run in runs.events
+    ]
     every = [*costs, *(run.summary for run in runs.ceilings), *(r.summary for r in runs.events)]
     damaged = [f"`{summary.run}`, {line}" for summary in every for line in summary.damaged]
     busy = [f"**`{each.run}`: {words}**" for each in costs if (words := mostly_disturbed(each))]
@@ -34,6 +36,11 @@ def head(runs: OpenedRuns) -> str:
     algorithms = dict.fromkeys(words for each in every if (words := congestion_sentence(each)))
     told = ["# Report", *busy, "\n".join(parts), *([lost] if lost else []), *algorithms]
     return "\n\n".join(told) + _damage(damaged)
+
+
+def _cut_short(summary: Head) -> str:
+    """That a run was interrupted, behind its title."""
+    return ". **This run was interrupted.**" if summary.state == "interrupted" else ""
 
 
 def opening(summary: Summary) -> str:

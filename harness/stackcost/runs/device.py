@@ -1,6 +1,6 @@
 """The standard set of runs against a device: loads, ceilings, events, each on a new test bed."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,7 @@ from stackcost.store import RunFolder
 PATTERN = EXPERIMENTS / "dut.yaml"
 PATTERN_TLS = EXPERIMENTS / "dut_tls.yaml"  # RFC 9411, 7.6 to 7.9
 PATTERN_CLIENTS = EXPERIMENTS / "dut_tls_clients.yaml"  # the same by ab, wrk and h2load
+Parts = Mapping[str, Callable[[], RunFolder]]  # what each run of a set is of, and makes it
 PAGE = "docs/adding-a-dut.md"
 FORWARDING, WIRE = "dut/forwarding", "dut/wire"
 BELOW_LIMIT = (0.25, 0.5, 0.8)  # shares of the device's limit of new connections
@@ -71,18 +72,18 @@ def standard_set(
     the section `dut`. `bed`: an experiment file whose test bed is used. `tls`: the tests of RFC
     9411 over TLS; with `clients` by programs of HTTP clients. StackcostError for an unknown device.
     """
-    folders = []
+    folders = list[RunFolder]()
     if clients:
         of_clients = experiment_of(kind, quick, settings, bed, PATTERN_CLIENTS)
         return [run_experiment(of_clients, "dut-tls-clients", results, command, console)]
     experiment = experiment_of(kind, quick, settings, bed, PATTERN_TLS if tls else PATTERN)
-    what = "connections/s and open flows, transactions/s" if tls else "ceilings, events"
+    parts = (_parts_over_tls if tls else _parts)(experiment, quick, results, command, console)
     length = "about nine minutes" if quick else "several times the nine minutes of --quick"
-    console.print(f"three runs: costs, {what}; {length}", highlight=False)
-    runs_of = _runs_over_tls if tls else _runs
-    for run in runs_of(experiment, quick, results, command, console):
-        folders.append(run)
-        if run.manifest().state == "interrupted":
+    console.print(f"{len(parts)} runs: {', '.join(parts)}; {length}", highlight=False)
+    for number, (what, make) in enumerate(parts.items(), 1):
+        console.print(f"run {number} of {len(parts)}: {what}", highlight=False)
+        folders.append(make())
+        if folders[-1].manifest().state == "interrupted":
             break
     return folders
 
@@ -196,14 +197,20 @@ def _alone(experiment: Experiment) -> tuple[Experiment, Variant, bool]:
     return alone, target, tracks
 
 
-def _runs_over_tls(
+def _parts_over_tls(
     experiment: Experiment, quick: bool, results: Path, command: list[str], console: Console
-) -> Iterator[RunFolder]:
+) -> Parts:
     """Costs and latency (RFC 9411, 7.8), and ceilings."""
-    yield run_experiment(experiment, "dut-tls-cost", results, command, console)
-    for plan in ceilings_over_tls(experiment, quick):
-        name = f"dut-tls-{next(iter(plan.settings))}"
-        yield run_ceilings(plan, name, results, command, console)
+    rates, transactions = ceilings_over_tls(experiment, quick)
+    return {
+        "costs": lambda: run_experiment(experiment, "dut-tls-cost", results, command, console),
+        "connections/s and open flows": lambda: run_ceilings(
+            rates, "dut-tls-connections", results, command, console
+        ),
+        "transactions/s": lambda: run_ceilings(
+            transactions, "dut-tls-requests", results, command, console
+        ),
+    }
 
 
 def ceilings_over_tls(experiment: Experiment, quick: bool) -> list[CeilingPlan]:
@@ -222,19 +229,19 @@ def ceilings_over_tls(experiment: Experiment, quick: bool) -> list[CeilingPlan]:
     ]
 
 
-def _runs(
+def _parts(
     experiment: Experiment, quick: bool, results: Path, command: list[str], console: Console
-) -> Iterator[RunFolder]:
+) -> Parts:
     alone, target, tracks = _alone(experiment)
-    yield run_experiment(experiment, "dut-cost", results, command, console)
     ceilings: tuple[CeilingKind, ...] = ("connections", "flows") if tracks else ("connections",)
-    searches = {of: _search(of, quick) for of in ceilings}
-    yield run_ceilings(
-        CeilingPlan((target,), searches, 1), "dut-ceiling", results, command, console
-    )
+    plan = CeilingPlan((target,), {of: _search(of, quick) for of in ceilings}, 1)
     events, left_out = events_for(alone, tracks)
     wanted = QUICK if quick else EventSettings()
-    yield run_events(alone, events, wanted, results, command, console, left_out)
+    return {
+        "costs": lambda: run_experiment(experiment, "dut-cost", results, command, console),
+        "ceilings": lambda: run_ceilings(plan, "dut-ceiling", results, command, console),
+        "events": lambda: run_events(alone, events, wanted, results, command, console, left_out),
+    }
 
 
 def events_for(experiment: Experiment, tracks: bool) -> tuple[list[Event], list[str]]:
