@@ -313,6 +313,20 @@ def test_gates_that_end_in_an_error_are_counted_with_the_others(user: User) -> N
     )
 
 
+def test_a_built_in_experiment_is_found_by_its_name_and_a_missing_one_has_the_nearest(
+    user: User,
+) -> None:
+    """The example of a gate could run in this checkout alone."""
+    (user.pytester.path / "nginx_kernel.yaml").unlink()
+    example = (REPOSITORY / "examples/test_rates.py").read_text()
+    user.pytester.makeconftest(PLACE.format(folder=str(user.pytester.path), settings={}))
+    user.pytester.makepyfile(test_example=example)
+    user.pytest("test_example.py", "-k", "thousand").assert_outcomes(passed=1)
+    user.pytester.makepyfile(test_example=example.replace("nginx_kernel", "nginx_kernl"))
+    wrong = user.pytest("test_example.py", "-k", "thousand")
+    wrong.stdout.fnmatch_lines(["*there is no experiment file *; did you mean nginx_kernel*"])
+
+
 def test_an_error_while_it_measures_is_counted(user: User) -> None:
     wrong = user.run(call="at_least(7500)", fails="no test bed can be made")
     wrong.assert_outcomes(failed=1)

@@ -5,6 +5,7 @@ import re
 import subprocess
 from functools import cache
 from pathlib import Path
+from shlex import quote
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.counting.kernel import cache_folder
@@ -36,6 +37,12 @@ def plugin_library() -> Path:
     return _compiled("plugin.c", "plugin.so", [*flags, f"-DAPI_VERSION={interface_version()}"])
 
 
+def check_programs() -> None:
+    """StackcostError, before a run begins, if QEMU or the engine for its processor is missing."""
+    qemu_version()
+    portable_engine()
+
+
 def portable_engine() -> Path:
     """The engine for any x86-64 processor: an emulated one lacks instructions of this machine's."""
     if PACKED.is_dir():
@@ -44,7 +51,8 @@ def portable_engine() -> Path:
         return PORTABLE
     raise StackcostError(
         "the engine for emulated processors is not built",
-        ".venv/bin/python setup.py build_engine --portable",
+        f"cd {quote(str(SUITE))} && .venv/bin/python setup.py build_engine --portable, which takes "
+        "several minutes",
     )
 
 

@@ -23,8 +23,8 @@ ALL = f"give the path of a file, or the name of one in {EXPERIMENTS}"
 Location = tuple[int | str, ...]
 
 
-def experiment_file(named: Path) -> Path:
-    """The file for a path, or for the name of a built-in experiment.
+def experiment_file(named: Path, root: Path = Path()) -> Path:
+    """The file for a path below `root`, or for the name of a built-in experiment.
 
     A file of the user has priority. StackcostError with the nearest names if there is neither.
     """
@@ -33,13 +33,13 @@ def experiment_file(named: Path) -> Path:
             f"{named} is Python, not an experiment file",
             "name it in `servers` of an experiment file, or run: stackcost ceiling FILE.py",
         )
-    if named.is_file():
-        return named
+    if (root / named).is_file():
+        return root / named
     own = EXPERIMENTS / f"{named}.yaml"
     if named.name == str(named) and own.is_file():
         return own
     raise StackcostError(
-        f"there is no experiment file {named}{nearest(named.stem, experiment_names())}", ALL
+        f"there is no experiment file {root / named}{nearest(named.stem, experiment_names())}", ALL
     )
 
 

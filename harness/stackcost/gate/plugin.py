@@ -159,10 +159,12 @@ def cps_ceiling(
 ) -> Callable[..., RateAssertion]:
     """`cps_ceiling(file, system="", figure="rate for whole cores")`: a system's rate.
 
-    `file`: relative to pytest's root folder. `system`: needed if the file has several systems; the
-    name is the one that `stackcost show` prints. `figure`: "rate for whole cores", what the time of
-    the server's cores would allow; or "ceiling", the highest load that a search finds to be held.
+    `file`: relative to pytest's root folder, or a built-in experiment's name. `system`: needed if
+    the file has several systems; the name is the one that `stackcost show` prints. `figure`: "rate
+    for whole cores", what the time of the server's cores would allow; or "ceiling", the highest
+    load that a search finds to be held.
     """
+    from stackcost.experiment.read_file import experiment_file
     from stackcost.gate.figure import FIGURES, WHOLE_CORES
     from stackcost.gate.gate import Gate, effort
     from stackcost.gate.this_machine import target_of
@@ -190,7 +192,9 @@ def cps_ceiling(
     ) -> RateAssertion:
         if figure not in FIGURES:
             raise ValueError(f"figure must be one of {', '.join(FIGURES)}; it is {figure!r}")
-        target = _or_fail(lambda: target_of(config.rootpath / file, system), record)
+        target = _or_fail(
+            lambda: target_of(experiment_file(Path(file), config.rootpath), system), record
+        )
         gate = Gate(
             Path(file).stem,
             target,
@@ -248,6 +252,7 @@ def cost_ceiling(request: pytest.FixtureRequest) -> Callable[..., CostAssertion]
 
     `file`, `system`: as of `cps_ceiling`. Needs QEMU, and neither root nor a quiet machine.
     """
+    from stackcost.experiment.read_file import experiment_file
     from stackcost.gate.counted import CountedGate
 
     config, root = request.config, request.config.rootpath
@@ -257,7 +262,8 @@ def cost_ceiling(request: pytest.FixtureRequest) -> Callable[..., CostAssertion]
 
     def cost_of(file: str | Path, system: str = "") -> CostAssertion:
         def make() -> "CountedGate":
-            return CountedGate(root / file, system, root / FOLDER, root / "results", sys.argv)
+            found = experiment_file(Path(file), root)
+            return CountedGate(found, system, root / FOLDER, root / "results", sys.argv)
 
         update = bool(config.getoption("--stackcost-update-baseline"))
         strict = bool(config.getoption("--stackcost-strict"))

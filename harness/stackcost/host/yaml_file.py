@@ -22,10 +22,7 @@ def read_yaml(path: Path, what: str, kind: Literal["rt", "safe"] = "safe") -> An
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise StackcostError(
-            f"cannot read {what} {path}: {error.strerror}",
-            "to list the built-in experiments: ls experiments/",
-        ) from error
+        raise StackcostError(f"cannot read {what} {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise StackcostError(f"{path} is not a UTF-8 text file") from error
     try:

@@ -15,6 +15,7 @@ from stackcost.campaign.record import new_campaign, resumed_campaign
 from stackcost.campaign.turn import Feed, PlannedTrials, Turn, draw_seed, in_order
 from stackcost.contracts.load import Load
 from stackcost.contracts.trial import Trial
+from stackcost.counting.programs import check_programs
 from stackcost.counting.session import open_counting_session, why_not_counted
 from stackcost.experiment.collectors import figures_of
 from stackcost.experiment.matrix import Variant, variants
@@ -124,6 +125,8 @@ def run_experiment(
     `plan_file`: the file that the experiment was read from, if a resumed run has to look at it.
     StackcostError if a trial fails. For other ends see `new_campaign`.
     """
+    if experiment.counted:
+        check_programs()
     systems = variants(experiment)
     there = _lacking(experiment, systems)
     lacking = {each.name: each.lacking for each in systems if each.lacking} | there
