@@ -32,7 +32,6 @@ from stackcost.loads.constant import prepare_load
 from stackcost.loads.held import Holds, overflowed
 from stackcost.loads.search import Steps
 from stackcost.report.answer import print_answer
-from stackcost.report.story import opening
 from stackcost.report.tables import latency_table
 from stackcost.runs.search import search_steps
 from stackcost.servers.program import HttpProgram
@@ -41,6 +40,7 @@ from stackcost.session.profile_session import ProfileSession
 from stackcost.session.server_settings import server_settings
 from tests.campaign.on_session import follow
 from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, ceiling_trial, load_trial, session_of
+from tests.report.opened import first_text
 
 Forwarding = server_class("dut/forwarding")
 
@@ -177,7 +177,7 @@ def told(seen: Readings) -> list[str]:
     written = io.StringIO()
     print_answer(summary, Console(file=written, width=1_000))
     for words in row.failures:
-        assert words in written.getvalue() and words in opening(summary)
+        assert words in written.getvalue() and words in first_text(summary)
     return row.failures
 
 

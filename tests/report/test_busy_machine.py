@@ -13,11 +13,11 @@ from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.trial import Trial
 from stackcost.report.flags import mostly_disturbed
-from stackcost.report.story import opening
 from stackcost.report.tables.short import unknown_factors
 from stackcost.report.terminal import print_screen
 from tests.analysis.runs import CONTEXT, SYSTEMS, compared
 from tests.analysis.trials import add_other_program, counter, load_trial
+from tests.report.opened import first_text
 
 WORDS = "The machine was not quiet: 9 of 12 trials were disturbed, most often so: the machine"
 
@@ -38,8 +38,11 @@ def screen(summary: Summary) -> str:
 def test_the_terminal_and_the_report_begin_with_it() -> None:
     busy, sound = (summarise(disturbed(share), CONTEXT) for share in (0.8, 0.4))
     assert screen(busy).startswith(WORDS)
-    assert opening(busy).startswith(f"# {busy.title}\n\n**{WORDS}")
-    assert "machine was not quiet" not in screen(sound) + opening(sound)
+    short = WORDS.partition(", most often")[0]
+    told = first_text(busy)
+    assert told.startswith(f"# {busy.title}\n\n**{short}.**\n\n## The answer")
+    assert f"## Its doubts\n\n- {WORDS}" in told
+    assert "machine was not quiet" not in screen(sound) + first_text(sound)
 
 
 def test_no_load_is_said_to_be_above_a_ceiling_by_disturbed_trials() -> None:

@@ -18,11 +18,10 @@ from stackcost.report.difference import Side, difference
 from stackcost.report.flags import flag_lines
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.stored import summary_of
-from stackcost.report.story import opening
 from stackcost.store import Manifest
 from tests.analysis.runs import CONTEXT, compared
 from tests.analysis.trials import add_other_program
-from tests.report.opened import opened_costs
+from tests.report.opened import first_text, opened_costs
 from tests.report.stored import store
 
 WORST = "8 of 20 trials: 9,000 of 20,000 connections failed (trial 20, astf-peer)"
@@ -70,10 +69,10 @@ def test_the_long_answer_names_every_trial_that_failed_before_all_else(summary: 
 def test_report_and_notebook_begin_with_what_failed(summary: Summary) -> None:
     runs = OpenedRuns()
     runs.costs.append(opened_costs(summary))
-    for text in (opening(summary), trust_answer(runs)):
-        said = text[text.index("**Not served as asked:**") :]
+    for text in (first_text(summary), trust_answer(runs)):
+        said = text[text.index("**Not served as asked") :]
         assert said.index(WORST) < said.index(LOST)
-    assert "Not served" not in opening(summarise(compared(2), CONTEXT))
+    assert "Not served" not in first_text(summarise(compared(2), CONTEXT))
 
 
 def test_a_difference_says_what_each_side_did_not_serve(summary: Summary) -> None:
@@ -101,7 +100,7 @@ def test_trials_that_are_not_used_are_told_by_their_reasons(summary: Summary) ->
     ]
     aside = summary.model_copy(update={"trials": rows})
     told = f"5 more trials not used: 3 ({search}), 2 (disturbed and repeated)"
-    assert told in flag_lines(aside) and told in opening(aside)
+    assert told in flag_lines(aside) and told in first_text(aside)
     assert told in trust_answer(OpenedRuns(costs=[opened_costs(aside)]))
 
 

@@ -20,24 +20,18 @@ from stackcost.report.ceiling import print_ceilings
 from stackcost.report.device import print_events
 from stackcost.report.first_screen import first_screen
 from stackcost.report.flags import flag_lines
-from stackcost.report.opened import AnySummary, OpenedRuns, open_runs
+from stackcost.report.opened import OpenedRuns, open_runs
 from stackcost.report.stored import ONE_CORE
 from stackcost.store import Manifest
 from tests.analysis.runs import CONTEXT, compared
 from tests.device.event_trials import PLAN, event_trial
 from tests.report.counted import store_counted
-from tests.report.opened import opened_costs
+from tests.report.opened import first_text, opened_costs
 from tests.report.stored import store
 from tests.report.test_busy_machine import disturbed
 from tests.search.simulated import Simulated, plan_of
 
 SHARED = {ONE_CORE: "1 with 0"}
-
-
-def screen(summary: AnySummary) -> str:
-    runs = OpenedRuns()
-    runs.add(Manifest(run=summary.run), summary)
-    return "\n\n".join(part for part in first_screen(runs) if isinstance(part, str))
 
 
 def test_of_searches_it_says_what_disturbed_them(capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,7 +45,7 @@ def test_of_searches_it_says_what_disturbed_them(capsys: pytest.CaptureFixture[s
     told = f"{stolen} of {len(decisive)} trials: stolen (trial "
     repeated = f"{len(rows) - len(decisive)} more trials disturbed and repeated"
     print_ceilings(found, Console(width=500))
-    for said in (screen(found).partition("## Its doubts")[2], capsys.readouterr().out):
+    for said in (first_text(found).partition("## Its doubts")[2], capsys.readouterr().out):
         assert told in said and repeated in said
         assert "share physical cores (CPU 1 with 0)" in said
 
@@ -61,7 +55,7 @@ def test_of_events_it_says_what_the_machine_did(capsys: pytest.CaptureFixture[st
     trials[0].suspended_s = 5.0
     found = summarise_events(trials, "a run", PLAN, "complete", SHARED)
     print_events(found, Console(width=500))
-    for said in (screen(found).partition("## Its doubts")[2], capsys.readouterr().out):
+    for said in (first_text(found).partition("## Its doubts")[2], capsys.readouterr().out):
         assert "1 of 2 trials: the machine was suspended for 5.0 s (trial 1, dut/test)" in said
         assert f"{AWAKE}." in said and "share physical cores (CPU 1 with 0)" in said
     assert [bool(each.flags) for each in found.used_trials()] == [True, False]
@@ -70,7 +64,7 @@ def test_of_events_it_says_what_the_machine_did(capsys: pytest.CaptureFixture[st
 def test_of_counts_it_has_the_answer_in_instructions(tmp_path: Path) -> None:
     run = store_counted(tmp_path, {"nginx/kernel": [0, 10]})
     summarise_again(run)
-    (head, answer, doubts) = first_screen(open_runs([run.path]))
+    (head, answer, doubts, _) = first_screen(open_runs([run.path]))
     assert isinstance(answer, str) and "takes these instructions: 110,005" in answer
     assert "No CPU cost" not in answer and isinstance(doubts, str)
     assert doubts.startswith("## Its doubts") and isinstance(head, str)
@@ -89,7 +83,7 @@ def test_of_an_interrupted_set_it_says_so_and_names_the_run_of_each_doubt(tmp_pa
     said = "\n\n".join(part for part in first_screen(runs) if isinstance(part, str))
     names = {ceiling.server for ceiling in searches.ceilings}
     assert f"**{names.pop()} in the middle.**" in said
-    assert "- `events`: events. **This run was interrupted.**" in said
+    assert "**events: This run was interrupted.**" in said.partition("## The answer")[0]
     doubts = said.partition("## Its doubts\n\n")[2].partition("\n\n")[0].splitlines()
     begins = (f"- {costs.title}: ", f"- {searches.title}: ")
     assert doubts and all(line.startswith(begins) for line in doubts)

@@ -109,7 +109,7 @@ def headline(
     own = [s for s in trials if s.trial.server in servers and not s.trial.traffic.holds]
     known = [seen for seen in own if server_total(seen, server_cpus) is not None]
     met = [{s.trial.offered_cps for s in known if s.trial.server == name} for name in servers]
-    common = set.intersection(*met)
+    common = set.intersection(*met) if met else set()
     over = {
         seen.trial.offered_cps: f"{seen.trial.server} ({past[seen.trial.number]})"
         for seen in reversed(own)

@@ -85,8 +85,7 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
     everything = [seen for seen in every_trial if not seen.trial.set_aside]
     past = _past_ceiling(everything, context)
     loads = [seen for seen in everything if not seen.trial.traffic.holds]
-    names = [each.name for each in context.systems]
-    loaded = [name for name in names if any(seen.trial.server == name for seen in loads)]
+    loaded = {seen.trial.server for seen in loads}
     common = headline(loads, loaded, context.server_cpus, context.ceilings, past).rate
     return Summary(
         run=context.run,

@@ -5,14 +5,20 @@ from matplotlib.figure import Figure
 from stackcost.report.answers import ceiling_answer, cpu_answer, http_answer, memory_answer
 from stackcost.report.counted import counted_answer, counted_systems
 from stackcost.report.device import device_answer
-from stackcost.report.flags import event_doubts, failures, flag_lines, search_doubts
+from stackcost.report.flags import (
+    event_doubts,
+    failures,
+    flag_lines,
+    mostly_disturbed,
+    search_doubts,
+)
 from stackcost.report.http.tls import has_tls, tls_parts_answer
 from stackcost.report.http_versions import has_versions, versions_answer
 from stackcost.report.network import network_answer, varies_network
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.paths import is_path, paths_answer
 from stackcost.report.plots import cost_by_system
-from stackcost.report.story import head
+from stackcost.report.story import of_runs, title
 from stackcost.report.why import why_sentences
 
 OF_ONE_RUN = (
@@ -24,25 +30,35 @@ OF_ONE_RUN = (
 
 
 def first_screen(runs: OpenedRuns) -> list[str | Figure]:
-    """The heading, a text under each of up to three headings, and the figure of the answer."""
+    """The title, a text under each of up to four headings, and the figure of the answer. On a phone
+    the answer is on the first screen, whatever there is to say of the runs.
+    """
     reasons = [line for summary in runs.summaries for line in why_sentences(summary)]
-    parts = {
-        "The answer": "\n\n".join(_answers(runs)),
-        "Its reasons": "\n\n".join(reasons),
-        "Its doubts": "\n".join(f"- {line}" for line in _doubts(runs)),
-    }
-    told = [f"## {title}\n\n{text}" for title, text in parts.items() if text]
     timed = runs.have_profile_loads and not all(map(counted_systems, runs.summaries))
-    return [head(runs), *told, *([cost_by_system(runs.servers)] if timed else [])]
+    parts: list[str | Figure] = [title(runs)]
+    parts += _under("The answer", "\n\n".join(_answers(runs)))
+    parts += [cost_by_system(runs.servers)] if timed else []
+    parts += _under("Its reasons", "\n\n".join(reasons))
+    parts += _under("Its doubts", "\n".join(f"- {line}" for line in _doubts(runs)))
+    return parts + _under("The runs", of_runs(runs))
+
+
+def _under(heading: str, text: str) -> list[str]:
+    return [f"## {heading}\n\n{text}"] if text else []
 
 
 def _doubts(runs: OpenedRuns) -> list[str]:
-    """Those of each run; of several, each begins with its run's title."""
+    """Those of each run, what was not served as asked before others; of several, each begins with
+    its run's title.
+    """
     found: list[tuple[str, list[str]]] = []
     for summary in runs.summaries:
         lines = [line.strip() for line in flag_lines(summary)]
-        known = failures(summary)  # the heading has them
-        found.append((summary.title, [line for line in lines if line not in known]))
+        lost = failures(summary)
+        first = [f"**Not served as asked**: {line}" for line in lost]
+        if busy := mostly_disturbed(summary):
+            first.insert(0, busy)
+        found.append((summary.title, [*first, *(line for line in lines if line not in lost)]))
     found += [(run.summary.title, search_doubts(run.summary)) for run in runs.ceilings]
     found += [(run.summary.title, event_doubts(run.summary)) for run in runs.events]
     several = len(found) > 1

@@ -68,10 +68,10 @@ def not_used(summary: Summary) -> str:
     return f"{count(len(aside), 'more trial')} not used: {why}" if aside else ""
 
 
-def mostly_disturbed(summary: Summary, systems: Collection[str] = ()) -> str:
+def mostly_disturbed(summary: Summary, systems: Collection[str] = (), short: bool = False) -> str:
     """What the answer begins with where most trials were disturbed; else empty.
 
-    `systems`: of these alone.
+    `systems`: of these alone. `short`: without the cause and what helps.
     """
     used = [
         trial
@@ -85,10 +85,12 @@ def mostly_disturbed(summary: Summary, systems: Collection[str] = ()) -> str:
         return ""
     most = _commonest([_doubted(trial, trial.disturbed[0]) for trial in disturbed])
     were = "was" if len(disturbed) == 1 else "were"
+    told = f"The machine was not quiet: {len(disturbed)} of {count(len(used), 'trial')} {were} "
+    if short:
+        return f"{told}disturbed."
     return (
-        f"The machine was not quiet: {len(disturbed)} of {count(len(used), 'trial')} {were} "
-        f"disturbed, most often so: {_quoted([most])}. Costs are those of such a machine, and a "
-        f"load that was not held may be held by a quiet one. {remedy(most.reason)}."
+        f"{told}disturbed, most often so: {_quoted([most])}. Costs are those of such a machine, "
+        f"and a load that was not held may be held by a quiet one. {remedy(most.reason)}."
     )
 
 

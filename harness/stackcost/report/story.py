@@ -2,65 +2,48 @@
 
 from collections.abc import Sequence
 
-from stackcost.analysis.head import Head
 from stackcost.analysis.summary import ServerResult, Summary
 from stackcost.report.congestion import congestion_sentence
-from stackcost.report.flags import failures_list, mostly_disturbed, not_used
-from stackcost.report.opened import OpenedRuns
+from stackcost.report.flags import mostly_disturbed, not_used
+from stackcost.report.opened import AnySummary, OpenedRuns
 from stackcost.report.words import count, number
 
 
-def head(runs: OpenedRuns) -> str:
-    """The heading: the runs and the numbers of their trials; several runs as a numbered list."""
-    costs = runs.summaries
-    if len(costs) == 1 and not runs.ceilings and not runs.events:
-        return opening(costs[0])
+def title(runs: OpenedRuns) -> str:
+    """The title, and what to know before the answer: a machine that was busy, a run cut short."""
+    every = _every(runs)
+    named = len(every) > 1
+    told = ["# Report" if named else f"# {every[0].title}"]
+    for each in every:
+        busy = mostly_disturbed(each, short=True) if isinstance(each, Summary) else ""
+        cut = "This run was interrupted." if each.state == "interrupted" else ""
+        if words := " ".join(filter(None, (busy, cut))):
+            told.append(f"**{each.title}: {words}**" if named else f"**{words}**")
+    return "\n\n".join(told)
+
+
+def of_runs(runs: OpenedRuns) -> str:
+    """The runs and the numbers of their trials, their loads, and what differs in them."""
+    costs, every = runs.summaries, _every(runs)
     parts = [
-        (f"- **run {number}**: " if len(costs) > 1 else "- ")
-        + f"{of_trials(summary)}, {summary.title}{_cut_short(summary)}"
+        (f"- **run {number}**: " if len(costs) > 1 else "- ") + of_trials(summary)
         for number, summary in enumerate(costs, 1)
     ]
     parts += [
-        f"- `{run.summary.run}`: {count(len(run.summary.ceilings), 'search', 'searches')}, "
-        f"{run.summary.title}{_cut_short(run.summary)}"
+        f"- `{run.summary.run}`: {count(len(run.summary.ceilings), 'search', 'searches')}"
         for run in runs.ceilings
     ]
-    parts += [
-        f"- `{run.summary.run}`: {run.summary.title}{_cut_short(run.summary)}"
-        for run in runs.events
-    ]
-    every = [*costs, *(run.summary for run in runs.ceilings), *(r.summary for r in runs.events)]
+    parts += [f"- `{run.summary.run}`: {run.summary.title}" for run in runs.events]
     damaged = [f"`{summary.run}`, {line}" for summary in every for line in summary.damaged]
-    busy = [f"**`{each.run}`: {words}**" for each in costs if (words := mostly_disturbed(each))]
-    lost = failures_list(costs)
+    loads = [found for summary in costs if (found := loads_found(summary))]
     algorithms = dict.fromkeys(words for each in every if (words := congestion_sentence(each)))
-    told = ["# Report", *busy, "\n".join(parts), *([lost] if lost else []), *algorithms]
-    return "\n\n".join(told) + _damage(damaged)
+    return "\n\n".join(["\n".join(parts), *loads, *algorithms]) + _damage(damaged)
 
 
-def _cut_short(summary: Head) -> str:
-    """That a run was interrupted, behind its title."""
-    return ". **This run was interrupted.**" if summary.state == "interrupted" else ""
-
-
-def opening(summary: Summary) -> str:
-    """Title, run, and number of trials."""
-    text = f"# {summary.title}\n\n"
-    if busy := mostly_disturbed(summary):
-        text += f"**{busy}**\n\n"
-    text += f"Run {of_trials(summary)}"
-    if lost := failures_list([summary]):
-        text += f"\n\n{lost}"
-    if found := loads_found(summary):
-        text += f"\n\n{found}"
-    if algorithms := congestion_sentence(summary):
-        text += f"\n\n{algorithms}"
-    if summary.state == "interrupted":
-        text += (
-            "\n\n**This run was interrupted.** The figures use the trials before that. Missing "
-            "rounds make every interval less certain."
-        )
-    return text + _damage(summary.damaged)
+def _every(runs: OpenedRuns) -> list[AnySummary]:
+    found: list[AnySummary] = [*runs.summaries]
+    found += [run.summary for run in runs.ceilings]
+    return found + [run.summary for run in runs.events]
 
 
 def _damage(lines: Sequence[str]) -> str:

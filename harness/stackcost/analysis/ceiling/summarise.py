@@ -284,7 +284,7 @@ def _why_at_least(
     if reference and upper and (reference.carried is None or reference.carried < upper):
         return "the reference peer lost part of the same load, so generator or path was the limit"
     if bottleneck and bottleneck.disturbed:
-        return f"trial {bottleneck.trial} was disturbed: {'; '.join(bottleneck.disturbed)}"
+        return f"trial {bottleneck.trial} was disturbed: {bottleneck.disturbed[0]}"
     return ""
 
 
