@@ -30,7 +30,7 @@ DOCS = Path(__file__).resolve().parent
 SCRIPTS = DOCS.parent / "script"
 WIDTH = 100  # columns
 WHOLE = "The whole file"
-NO_BOUND = 1_000_000  # a limit from here on is not worth the reader's time
+NO_BOUND = 10_000  # a limit from here on is not worth the reader's time
 FIGURES_OF = {
     "load": "Of each load",
     "http": "Of each test of HTTP clients",
@@ -115,8 +115,7 @@ def _experiment_page() -> str:
             " its range is an error, which names the line. Paths are relative to the file; the"
             " suite's profiles are also found by their bare names. A section `quick` with the same"
             " keys replaces the others' values with `--quick`."
-            " `python -m stackcost.cli.schema FOLDER` writes JSON schemas, for editors that"
-            " complete and check YAML."
+            " `python -m stackcost.cli.schema FOLDER` writes JSON schemas for editors."
         ),
     ]
     for path, section in _sections(schema).items():
@@ -261,6 +260,8 @@ def _keys(section: dict[str, Any], schema: dict[str, Any], path: str) -> str:
         below = [name for name in _references(value) if "properties" in schema["$defs"][name]]
         form = _link("section", f"{above}{key}") if below else _form(value)
         default = "" if below or key in needed else _default(value["default"])
+        if value.get("type") == "boolean":
+            form = ""  # its default says it
         about = ["required", form] if key in needed else [form, default and f"default {default}"]
         items.append(_item(key, ", ".join(filter(None, about)), value.get("description", "")))
     return "\n".join(items)
