@@ -23,14 +23,14 @@ from tests.analysis.trials import (
 
 
 def by_name(trial: Trial, cpus: tuple[int, ...] = (1,)) -> dict[str, Check]:
-    return {check.name.split()[0]: check for check in checks(Readings(trial), cpus)}
+    return {check.name.split()[0]: check for check in checks(Readings(trial, cpus))}
 
 
 def test_a_clean_trial_has_no_flag_and_every_check_holds() -> None:
     trial = load_trial()
     trial.load.overrun_s = 0.09  # the last connections still end
-    assert flags_of(Readings(trial), (1,)) == []
-    assert [check.holds for check in checks(Readings(trial), (1,))] == [True] * 5
+    assert flags_of(Readings(trial, (1,))) == []
+    assert [check.holds for check in checks(Readings(trial, (1,)))] == [True] * 5
 
 
 def test_each_fault_of_the_load_is_flagged() -> None:
@@ -38,7 +38,7 @@ def test_each_fault_of_the_load_is_flagged() -> None:
     trial.load.schedule = Schedule(intended=10_007, opened=10_000, late=400, unsent=7)
     trial.load.client |= {"tcps_conndrops": 2, "tcps_keepdrops": 2, "tcps_sndrexmitpack": 5}
     trial.load.cut_flows = 3
-    assert flags_of(Readings(trial), (1,)) == [
+    assert flags_of(Readings(trial, (1,))) == [
         "2 of 10,000 connections failed",
         "3 flows had not ended at the end of the drain",
         "completed 1,000 connections/s of 2,000 offered",
@@ -53,7 +53,7 @@ def test_each_fault_of_the_load_is_flagged() -> None:
 )
 def test_a_limit_that_the_server_reached_is_flagged(trial: Trial) -> None:
     trial.load.limits = Limits({"worker-0": Usage(1_020, 1_024)}, refused={"memory": 2})
-    found = flags_of(Readings(trial), (1,))
+    found = flags_of(Readings(trial, (1,)))
     assert "worker-0 had 1,020 open files; the limit is 1,024" in found
     assert "the server refused 2 connections because of a lack of memory" in found
 
@@ -64,7 +64,7 @@ def test_a_server_that_accepts_no_more_is_flagged(trial: Trial, waiting: int, fu
     """Its stack may be another than the kernel's, which alone counts what it drops then."""
     trial.load.limits = Limits(accept_queue=Usage(waiting, 511))
     words = f"{waiting} connections waited to be accepted; there is room for 511"
-    assert (words in flags_of(Readings(trial), (1,))) == full
+    assert (words in flags_of(Readings(trial, (1,)))) == full
 
 
 def test_a_busy_generator_is_flagged() -> None:
@@ -72,7 +72,7 @@ def test_a_busy_generator_is_flagged() -> None:
     for index, sample in enumerate(trial.samples):
         if sample.metric == "engine.busy_time":
             trial.samples[index] = sample._replace(value=(sample.value or 0) * 2.2)
-    assert flags_of(Readings(trial), (1,)) == ["generator 88% busy, above 80%"]
+    assert flags_of(Readings(trial, (1,))) == ["generator 88% busy, above 80%"]
 
 
 def clients_idle_for(seconds: float, offered: float) -> list[str]:
@@ -83,7 +83,7 @@ def clients_idle_for(seconds: float, offered: float) -> list[str]:
     labels = {"cpu": "0", "process": "8", "thread": "8", "command": "ab", "kind": "task"}
     trial.samples += counter("task.time", 10 - seconds, labels)
     move_time(trial, "0", {"task": -seconds, "idle": seconds})
-    return flags_of(Readings(trial), (1,))
+    return flags_of(Readings(trial, (1,)))
 
 
 def test_a_closed_loop_is_flagged_where_the_server_did_not_set_its_rate() -> None:
@@ -98,15 +98,15 @@ def test_a_closed_loop_is_flagged_where_the_server_did_not_set_its_rate() -> Non
 def test_some_late_starts_are_no_reason_to_distrust() -> None:
     trial = load_trial()
     trial.load.schedule = Schedule(intended=10_000, opened=10_000, late=299, unsent=0)
-    assert flags_of(Readings(trial), (1,)) == []
+    assert flags_of(Readings(trial, (1,))) == []
     trial.load.schedule.late = 400
-    assert flags_of(Readings(trial), (1,)) == ["4.0% of connections started later than scheduled"]
+    assert flags_of(Readings(trial, (1,))) == ["4.0% of connections started later than scheduled"]
 
 
 def test_when_flows_to_be_held_were_opened_is_no_matter() -> None:
     trial = hold_trial(2000, {"slab.bytes": 1.0})
     trial.load.schedule = Schedule(intended=10_000, opened=10_000, late=9000, unsent=0)
-    assert flags_of(Readings(trial), (1,)) == []
+    assert flags_of(Readings(trial, (1,))) == []
 
 
 def test_slowed_cores_are_flagged_unless_enough_of_the_time_was_free_of_that() -> None:
@@ -114,17 +114,17 @@ def test_slowed_cores_are_flagged_unless_enough_of_the_time_was_free_of_that() -
     for free_s, wanted in ((0.7, ["except for 0.7 s (1.0 s are needed)"]), (1.2, [])):
         trial = load_trial()
         slow_slices(trial, [tenth >= round(10 * free_s) for tenth in range(100)])
-        found = flags_of(Readings(trial), (1,))
+        found = flags_of(Readings(trial, (1,)))
         assert [each.partition(", ")[2] for each in found] == wanted, found
         trial.load.offered_cps = 0.0
-        found = disturbances(Readings(trial), (1,))
+        found = disturbances(Readings(trial, (1,)))
         assert found and "slower than at full speed" in found[0]
 
 
 def test_other_programs_on_the_servers_core_are_flagged() -> None:
     trial = load_trial()
     add_other_program(trial, 2.5)
-    assert flags_of(Readings(trial), (1,)) == ["other programs took 25.0% of the server's cores"]
+    assert flags_of(Readings(trial, (1,))) == ["other programs took 25.0% of the server's cores"]
 
 
 def test_a_core_that_a_neighbour_slowed_is_flagged() -> None:
@@ -133,8 +133,8 @@ def test_a_core_that_a_neighbour_slowed_is_flagged() -> None:
     trial.samples += gauge("core.work_least", [6e-6], {"cpu": "1"})
     undisturbed = trial.samples + counter("core.work_time", 500 * 6.05e-6, {"cpu": "1"})
     slowed = trial.samples + counter("core.work_time", 500 * 7.2e-6, {"cpu": "1"})
-    assert flags_of(Readings(replace(trial, samples=undisturbed)), (1,)) == []
-    assert flags_of(Readings(replace(trial, samples=slowed)), (1,)) == [
+    assert flags_of(Readings(replace(trial, samples=undisturbed), (1,))) == []
+    assert flags_of(Readings(replace(trial, samples=slowed), (1,))) == [
         "the server's cores were 20.0% slower than at full speed, "
         "except for 0.0 s (1.0 s are needed)"
     ]
@@ -143,16 +143,16 @@ def test_a_core_that_a_neighbour_slowed_is_flagged() -> None:
 @pytest.mark.parametrize("trial", [load_trial(), hold_trial(2000, {"slab.bytes": 1.0})])
 def test_a_trial_in_which_the_machine_slept_is_flagged(trial: Trial) -> None:
     trial.suspended_s = 0.0
-    assert disturbances(Readings(trial), (1,)) == []
+    assert disturbances(Readings(trial, (1,))) == []
     trial.suspended_s = 12.34
-    assert disturbances(Readings(trial), (1,)) == ["the machine was suspended for 12.3 s"]
+    assert disturbances(Readings(trial, (1,))) == ["the machine was suspended for 12.3 s"]
 
 
 def test_missing_flows_of_a_hold_are_flagged() -> None:
     trial = hold_trial(2000, {"slab.bytes": 1.0})
-    assert flags_of(Readings(trial), (1,)) == []
+    assert flags_of(Readings(trial, (1,))) == []
     trial.load.held_flows = 1998.0
-    assert flags_of(Readings(trial), (1,)) == ["1,998 flows held open, not 2,000"]
+    assert flags_of(Readings(trial, (1,))) == ["1,998 flows held open, not 2,000"]
 
 
 def test_bytes_requests_and_counts_must_agree_exactly() -> None:
@@ -188,7 +188,7 @@ def test_an_account_that_lost_time_does_not_close() -> None:
 
 
 def test_a_hold_has_the_closing_of_its_time_as_its_check() -> None:
-    (closing,) = checks(Readings(hold_trial(2000, {"slab.bytes": 1.0})), (1,))
+    (closing,) = checks(Readings(hold_trial(2000, {"slab.bytes": 1.0}), (1,)))
     assert closing.holds is None and closing.reason == "exact CPU time was not read"
 
 
@@ -198,9 +198,9 @@ def test_a_collector_that_fails_in_mid_trial_is_flagged_and_its_figures_are_unkn
     last = [s for s in trial.samples if s.metric == "cpu.exact_time" and s.time >= edge]
     trial.samples = [sample for sample in trial.samples if sample not in last]
     trial.samples += [last[0]._replace(value=None, labels={}, reason="cpu account: it broke")]
-    seen = Readings(trial)
-    assert flags_of(seen, (1,)) == ["failed during the trial: cpu account: it broke"]
-    assert cpu.server_cost(seen, [1])["softirq"] is None
+    seen = Readings(trial, (1,))
+    assert flags_of(seen) == ["failed during the trial: cpu account: it broke"]
+    assert cpu.server_cost(seen)["softirq"] is None
     closing = by_name(trial)["user"]
     assert closing.holds is None and closing.reason == "cpu account: it broke"
     assert core_time.engine_busy_share(seen, "generator") == 0.4, "the others' figures stay"
@@ -209,9 +209,9 @@ def test_a_collector_that_fails_in_mid_trial_is_flagged_and_its_figures_are_unkn
 def test_a_limit_of_the_machine_that_another_program_moved_is_a_disturbance() -> None:
     trial = hold_trial(2000, {"slab.bytes": 1.0})
     trial.samples += gauge("conntrack.limit", [10_000, 10_000], {"namespace": "dut"})
-    assert disturbances(Readings(trial), (1,)) == []
+    assert disturbances(Readings(trial, (1,))) == []
     trial.samples += gauge("conntrack.limit", [10_000, 262_144], {"namespace": "dut"})
-    assert disturbances(Readings(trial), (1,)) == [
+    assert disturbances(Readings(trial, (1,))) == [
         "nf_conntrack_max was 10,000, then 262,144: another program changed it during the trial"
     ]
 
@@ -224,7 +224,7 @@ def test_time_stolen_from_one_core_is_flagged_however_many_cores_there_are() -> 
         for kind, share in (("idle", 0.98), ("steal", 0.02 if core == 1 else 0.0)):
             spent = counter("cpu.time", share * 10, {"cpu": str(core), "kind": kind})
             trial.samples += spent
-    found = disturbances(Readings(trial), (1,))
+    found = disturbances(Readings(trial, (1,)))
     assert [flag for flag in found if "stolen" in flag] == [
         "2.0% of core 1's time stolen by the hypervisor"
     ]

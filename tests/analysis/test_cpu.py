@@ -21,11 +21,13 @@ from tests.analysis.trials import (
 
 
 def test_kernel_server_cost_by_kind_takes_exact_times_and_the_ratio_of_ticks() -> None:
-    seen = Readings(load_trial(microseconds={"user": 10, "system": 40, "irq": 1, "softirq": 49}))
-    cost = cpu.server_cost(seen, cpus=[1])
+    seen = Readings(
+        load_trial(microseconds={"user": 10, "system": 40, "irq": 1, "softirq": 49}), (1,)
+    )
+    cost = cpu.server_cost(seen)
     assert cost == pytest.approx({"user": 10, "system": 40, "irq": 1, "softirq": 49})
-    assert cpu.server_total(seen, [1]) == pytest.approx(100)
-    assert cpu.kernel_cost_on_polling_cores(seen, [1]) == {}
+    assert cpu.server_total(seen) == pytest.approx(100)
+    assert cpu.kernel_cost_on_polling_cores(seen) == {}
 
 
 def test_time_is_divided_as_in_the_warm_up_where_that_was_read() -> None:
@@ -34,10 +36,10 @@ def test_time_is_divided_as_in_the_warm_up_where_that_was_read() -> None:
         for kind, seconds in (("user", 0.03), ("system", 0.01 if number == "7" else 0.09)):
             metric = "task.traced_time" if name == "process" else "cpu.traced_time"
             trial.samples += gauge(metric, [seconds], {name: number, "kind": kind})
-    seen = Readings(trial)
-    assert core_time.user_mode_share(seen, [1], ["7"]) == pytest.approx(0.75)
-    assert core_time.user_mode_share(seen, [1], ["8"]) is None
-    cost = cpu.server_cost(seen, cpus=[1])
+    seen = Readings(trial, (1,))
+    assert core_time.user_mode_share(seen, ["7"]) == pytest.approx(0.75)
+    assert core_time.user_mode_share(seen, ["8"]) is None
+    cost = cpu.server_cost(seen)
     assert (cost["user"], cost["system"]) == (pytest.approx(37.5), pytest.approx(12.5))
     core = core_time.core_seconds(seen, 1)
     assert core is not None and core.user == pytest.approx(0.5 * 0.25)
@@ -51,37 +53,37 @@ def test_a_device_without_a_program_has_no_time_in_user_mode_and_a_cost() -> Non
         trial.samples += counter("process.cpu_time", 0.0, {**thread, "kind": kind})
     poll = {"cpu": "1", "process": "9", "thread": "9", "command": "napi/sc-dut0", "kind": "task"}
     trial.samples += counter("task.time", 0.05, poll)
-    seen = Readings(trial)
-    assert cpu.server_cost(seen, cpus=[1]) == pytest.approx(
-        {"user": 0, "system": 5, "irq": 1, "softirq": 9}
-    )
-    assert cpu.server_total(seen, cpus=[1]) == pytest.approx(15) and not cpu.why_no_cost(seen, [1])
+    seen = Readings(trial, (1,))
+    assert cpu.server_cost(seen) == pytest.approx({"user": 0, "system": 5, "irq": 1, "softirq": 9})
+    assert cpu.server_total(seen) == pytest.approx(15) and not cpu.why_no_cost(seen)
 
 
 def test_polling_peer_costs_its_busy_time_and_the_wire_is_shown_beside_it() -> None:
     trial = load_trial("astf-peer", microseconds={"busy": 12, "softirq": 3})
     poll = {"cpu": "1", "process": "9", "thread": "9", "command": "napi/sc-server0", "kind": "task"}
     trial.samples += counter("task.time", 0.05, poll)
-    seen = Readings(trial)
-    assert cpu.server_cost(seen, cpus=[1]) == pytest.approx({"busy": 12})
-    assert cpu.server_total(seen, cpus=[1]) == pytest.approx(12)
+    seen = Readings(trial, (1,))
+    assert cpu.server_cost(seen) == pytest.approx({"busy": 12})
+    assert cpu.server_total(seen) == pytest.approx(12)
     assert core_time.engine_busy_share(seen, "peer") == pytest.approx(0.012)
-    assert cpu.kernel_cost_on_polling_cores(seen, [1]) == pytest.approx(
+    assert cpu.kernel_cost_on_polling_cores(seen) == pytest.approx(
         {"softirq": 3, "receive polls": 5}
     )
 
 
 def test_what_a_peer_hands_to_the_kernel_is_shown_separately() -> None:
-    seen = Readings(load_trial("astf-peer", microseconds={"busy": 12, "sending": 9}))
-    assert cpu.server_cost(seen, cpus=[1]) == pytest.approx({"stack": 3, "sending": 9})
-    assert cpu.server_total(seen, cpus=[1]) == pytest.approx(12)
+    seen = Readings(load_trial("astf-peer", microseconds={"busy": 12, "sending": 9}), (1,))
+    assert cpu.server_cost(seen) == pytest.approx({"stack": 3, "sending": 9})
+    assert cpu.server_total(seen) == pytest.approx(12)
 
 
 def test_the_copy_of_payload_is_no_part_of_a_peers_stack() -> None:
-    seen = Readings(load_trial("astf-peer", microseconds={"busy": 12, "copying": 4, "sending": 5}))
-    cost = cpu.server_cost(seen, cpus=[1])
+    seen = Readings(
+        load_trial("astf-peer", microseconds={"busy": 12, "copying": 4, "sending": 5}), (1,)
+    )
+    cost = cpu.server_cost(seen)
     assert cost == pytest.approx({"stack": 3, "copying": 4, "sending": 5})
-    assert cpu.server_total(seen, cpus=[1]) == pytest.approx(12)
+    assert cpu.server_total(seen) == pytest.approx(12)
 
 
 def test_cost_is_of_the_time_in_which_nothing_slowed_the_cores_each_kind_by_itself() -> None:
@@ -93,13 +95,13 @@ def test_cost_is_of_the_time_in_which_nothing_slowed_the_cores_each_kind_by_itse
     trial.samples = [s for s in trial.samples if s.labels != softirq]
     trial.samples += tenths("cpu.exact_time", lengths, softirq)
     slow_slices(trial, slow)
-    seen = Readings(trial)
+    seen = Readings(trial, (1,))
     wanted = {"user": 20, "system": 20, "irq": 0, "softirq": 50}
-    assert cpu.server_cost(seen, [1]) == pytest.approx(wanted)
-    assert cpu.server_total(seen, [1]) == pytest.approx(90)
+    assert cpu.server_cost(seen) == pytest.approx(wanted)
+    assert cpu.server_total(seen) == pytest.approx(90)
     # It did not keep up, so what it completed in which slice is unknown.
     trial.load.offered_cps *= 1.2
-    assert cpu.server_cost(Readings(trial), [1])["softirq"] == pytest.approx(70)
+    assert cpu.server_cost(Readings(trial, [1]))["softirq"] == pytest.approx(70)
 
 
 def test_a_polling_peers_cost_is_of_that_time_too() -> None:
@@ -113,16 +115,16 @@ def test_a_polling_peers_cost_is_of_that_time_too() -> None:
     for metric, spent in parts.items():
         trial.samples += tenths(metric, [spent] * 100, labels)
     slow_slices(trial, slow)
-    cost = cpu.server_cost(Readings(trial), [1])
+    cost = cpu.server_cost(Readings(trial, [1]))
     assert cost == pytest.approx({"stack": 0.5, "copying": 0.5, "sending": 9})
 
 
 def test_other_programs_on_its_core_are_not_charged_to_the_server() -> None:
     trial = load_trial(completed=10_000)
     add_other_program(trial, 2.5)
-    seen = Readings(trial)
-    assert cpu.server_total(seen, [1]) == pytest.approx(100)
-    assert core_time.foreign_share(seen, [1]) == pytest.approx(0.25)
+    seen = Readings(trial, (1,))
+    assert cpu.server_total(seen) == pytest.approx(100)
+    assert core_time.foreign_share(seen) == pytest.approx(0.25)
 
 
 def test_polling_the_servers_interface_is_its_system_time() -> None:
@@ -130,10 +132,10 @@ def test_polling_the_servers_interface_is_its_system_time() -> None:
     poll = {"cpu": "1", "process": "9", "thread": "9", "command": "napi/sc-server0", "kind": "task"}
     trial.samples += counter("task.time", 0.05, poll)
     trial.samples += counter("task.time", 0.70, {**poll, "cpu": "0", "command": "napi/sc-load0-2"})
-    seen = Readings(trial)
-    cost = cpu.server_cost(seen, cpus=[1])
+    seen = Readings(trial, (1,))
+    cost = cpu.server_cost(seen)
     assert cost == pytest.approx({"user": 10, "system": 45, "irq": 1, "softirq": 49})
-    assert core_time.foreign_share(seen, [1]) == pytest.approx(0)
+    assert core_time.foreign_share(seen) == pytest.approx(0)
 
 
 @pytest.mark.parametrize(
@@ -153,9 +155,9 @@ def test_the_kernels_threads_for_packets_are_no_strangers(
     thread = {"cpu": "1", "process": "9", "thread": "9", "command": command, "kind": "task"}
     trial.samples += counter("task.time", 0.05, thread)
     trial.samples += gauge("conntrack.entries", [tracked] * 4, {"namespace": "sc-server"})
-    seen = Readings(trial)
-    assert core_time.foreign_share(seen, [1]) == pytest.approx(foreign)
-    assert cpu.server_cost(seen, [1])["system"] == pytest.approx(system)
+    seen = Readings(trial, (1,))
+    assert core_time.foreign_share(seen) == pytest.approx(foreign)
+    assert cpu.server_cost(seen)["system"] == pytest.approx(system)
 
 
 def test_on_shared_cores_only_the_servers_processes_are_known_and_clients_no_strangers() -> None:
@@ -167,12 +169,12 @@ def test_on_shared_cores_only_the_servers_processes_are_known_and_clients_no_str
         trial.samples += counter("task.time", seconds, labels)
     trial.load.settings.cores_shared = True
     trial.load.others = [7, 50]
-    seen = Readings(trial)
-    cost = cpu.server_cost(seen, cpus=[0, 1])
+    seen = Readings(trial, (0, 1))
+    cost = cpu.server_cost(seen)
     assert cost == {"user": pytest.approx(10), "system": pytest.approx(40)} | dict.fromkeys(
         ("irq", "softirq")
     )
-    assert core_time.foreign_share(seen, [1]) == pytest.approx(0.05), "what the compiler took"
+    assert core_time.foreign_share(seen.on([1])) == pytest.approx(0.05), "what the compiler took"
     level = summary(trial).servers[0].levels[0]
     assert level["server_cpu_total"].reason == "clients also ran on these cores"
     (one, *_) = series(summary(trial))
@@ -180,26 +182,26 @@ def test_on_shared_cores_only_the_servers_processes_are_known_and_clients_no_str
 
 
 def test_generator_is_apart_and_its_core_never_charged_to_the_server() -> None:
-    seen = Readings(load_trial(completed=10_000))
-    assert cpu.generator_cost(seen, cpus=[0])["busy"] == pytest.approx(400)
-    elsewhere = cpu.generator_cost(seen, cpus=[])
+    seen = Readings(load_trial(completed=10_000), (1,))
+    assert cpu.generator_cost(seen.on([0]))["busy"] == pytest.approx(400)
+    elsewhere = cpu.generator_cost(seen.on([]))
     assert elsewhere == {"busy": pytest.approx(400), "softirq": None, "receive polls": None}
     assert core_time.engine_busy_share(seen, "generator") == pytest.approx(0.4)
-    assert cpu.server_total(seen, [1]) == pytest.approx(100)
+    assert cpu.server_total(seen) == pytest.approx(100)
 
 
 def test_total_is_unknown_when_a_kind_is() -> None:
     trial = load_trial()
     trial.samples = [s for s in trial.samples if s.labels.get("kind") != "softirq"]
-    seen = Readings(trial)
-    assert cpu.server_cost(seen, [1])["softirq"] is None
-    assert cpu.server_total(seen, [1]) is None
+    seen = Readings(trial, (1,))
+    assert cpu.server_cost(seen)["softirq"] is None
+    assert cpu.server_total(seen) is None
 
 
 def test_share_of_receive_work_on_the_servers_core() -> None:
-    seen = Readings(load_trial())
-    assert core_time.receive_share(seen, [1]) == pytest.approx(0.99)
-    assert core_time.receive_share(seen, [0]) == pytest.approx(0.01)
+    seen = Readings(load_trial(), (1,))
+    assert core_time.receive_share(seen) == pytest.approx(0.99)
+    assert core_time.receive_share(seen.on([0])) == pytest.approx(0.01)
 
 
 def test_failed_connections_are_not_completed_ones() -> None:
@@ -207,8 +209,8 @@ def test_failed_connections_are_not_completed_ones() -> None:
     trial.samples = [s for s in trial.samples if s.labels.get("counter") != "tcps_drops"]
     dropped = {"engine": "generator", "side": "client", "counter": "tcps_drops"}
     trial.samples += counter("trex.counter", 10, dropped)
-    assert flows.completed_in(Readings(trial)) == 990
-    assert flows.completed_rate(Readings(trial)) == 99
+    assert flows.completed_in(Readings(trial, (1,))) == 990
+    assert flows.completed_rate(Readings(trial, (1,))) == 99
 
 
 def test_counters_of_the_peer_are_not_the_generators() -> None:
@@ -219,11 +221,11 @@ def test_counters_of_the_peer_are_not_the_generators() -> None:
         if s.metric == "trex.counter"
     ]
     trial.samples += peers
-    assert flows.completed_in(Readings(trial)) == 1000
+    assert flows.completed_in(Readings(trial, (1,))) == 1000
 
 
 def test_core_shares_are_of_each_cores_own_time_and_tell_idle_polling_apart() -> None:
-    shares = core_shares([Readings(load_trial())])
+    shares = core_shares([Readings(load_trial(), (1,))])
     assert sum(shares["1"].values()) == pytest.approx(1)
     assert shares["1"]["idle"] == pytest.approx(0.9)
     assert shares["0"]["idle polling"] == pytest.approx(0.6)
@@ -239,17 +241,17 @@ def told(trial: Trial, entry: float, exit_: float) -> Trial:
 
 
 def test_what_the_idle_task_does_stands_beside_the_cost_and_is_idle_as_before() -> None:
-    before, seen = Readings(load_trial()), Readings(told(load_trial(), 0.01, 0.04))
-    assert cpu.idle_task_cost(seen, [1]) == pytest.approx({"idle entry": 1, "idle exit": 4})
-    assert cpu.server_cost(seen, [1]) == pytest.approx(cpu.server_cost(before, [1]))
+    before, seen = Readings(load_trial(), (1,)), Readings(told(load_trial(), 0.01, 0.04), (1,))
+    assert cpu.idle_task_cost(seen) == pytest.approx({"idle entry": 1, "idle exit": 4})
+    assert cpu.server_cost(seen) == pytest.approx(cpu.server_cost(before))
     cores = [core_seconds(each, 1) for each in (before, seen)]
     assert cores[0] and cores[1] and cores[1].idle == pytest.approx(cores[0].idle)
     assert cores[1].residue == pytest.approx(0, abs=1e-9)
 
 
 def test_a_run_that_does_not_tell_what_the_idle_task_did_says_so() -> None:
-    assert cpu.idle_task_cost(Readings(load_trial()), [1]) == dict.fromkeys(IDLE_TASK)
-    assert not cpu.idle_task_cost(Readings(load_trial(microseconds={"busy": 12})), [1])
+    assert cpu.idle_task_cost(Readings(load_trial(), [1])) == dict.fromkeys(IDLE_TASK)
+    assert not cpu.idle_task_cost(Readings(load_trial(microseconds={"busy": 12}), [1]))
     level = summarise([load_trial()], CONTEXT).servers[0].levels[0]
     found = level.kinds("idle_task")
     assert {each.median for each in found.values()} == {None} and len(found) == 2

@@ -59,8 +59,8 @@ def test_vanished_frames_have_a_point_a_way_and_a_number(
     trial = lossy(**frames)
     (found,) = diagnosis(Readings(trial))
     assert found == (place, words)
-    assert words in flags_of(Readings(trial), (1,))
-    assert find_bottleneck(Readings(trial), (1,)).cause == place
+    assert words in flags_of(Readings(trial, (1,)))
+    assert find_bottleneck(Readings(trial, (1,))).cause == place
 
 
 def test_the_screen_says_where_frames_vanished_and_not_that_a_ceiling_was_passed() -> None:
@@ -110,8 +110,8 @@ def test_what_was_refused_is_named(
     trial = search_trial(IDLE)
     trial.samples += counter(metric, 12, labels)
     assert diagnosis(Readings(trial)) == [(place, words)]
-    assert words in flags_of(Readings(trial), (1,))
-    assert find_bottleneck(Readings(trial), (1,)).cause == place
+    assert words in flags_of(Readings(trial, (1,)))
+    assert find_bottleneck(Readings(trial, (1,))).cause == place
 
 
 def test_a_path_with_a_smaller_mtu_is_named_with_it() -> None:
@@ -124,7 +124,7 @@ def test_a_path_with_a_smaller_mtu_is_named_with_it() -> None:
     assert found.words == (
         "path MTU 1,400: routers answered 12 longer frames of the generator, which sent again"
     )
-    assert found.words in flags_of(Readings(trial), (1,))
+    assert found.words in flags_of(Readings(trial, (1,)))
 
 
 def test_syns_without_an_answer_are_counted_where_no_point_is_known() -> None:

@@ -46,11 +46,11 @@ def test_a_window_that_missed_the_load_has_neither_rate_nor_cost() -> None:
     level = level_of(trial)
     assert level["completed_cps"].median is None and level["completed_cps"].reason == why
     assert unknown(level) == {why}
-    assert why in flags_of(Readings(trial), (1,))
-    assert not overload(Readings(trial), (1,)), "nothing is known of the server"
+    assert why in flags_of(Readings(trial, (1,)))
+    assert not overload(Readings(trial, (1,))), "nothing is known of the server"
     labels = {"cpu": "0", "vector": "NET_RX"}
     trial.samples += counter("softirq.time", 9.0, labels)  # of another core, for something else
-    (receive,) = (each for each in checks(Readings(trial), (1,)) if "receive work" in each.name)
+    (receive,) = (each for each in checks(Readings(trial, (1,))) if "receive work" in each.name)
     assert (receive.holds, receive.reason) == (None, why)
 
 
@@ -59,19 +59,21 @@ def test_a_server_that_completed_nothing_has_a_rate_of_zero_and_no_cost() -> Non
     level = level_of(trial)
     assert level["completed_cps"].median == 0.0
     assert unknown(level) == {"no connection ended in the sustain window"}
-    assert "completed 0 connections/s of 1,000 offered" in flags_of(Readings(trial), (1,))
+    assert "completed 0 connections/s of 1,000 offered" in flags_of(Readings(trial, (1,)))
 
 
 def test_what_the_generator_did_not_offer_or_nobody_counted_is_no_failure_of_a_server() -> None:
     """ "no connection fell inside the sustain window" stood under "Not served as asked"."""
-    missed, slow, fast = (Readings(begun(*each)) for each in ((0, 0), (6e3, 7.4e3), (13e3, 13e3)))
-    assert disturbances(missed, (1,)) == ["no connection fell inside the sustain window"]
-    assert disturbances(slow, (1,)) == ["the generator began 600 connections/s of 1,000"]
-    assert disturbances(fast, (1,)) == ["the generator began 1,300 connections/s of 1,000"]
+    missed, slow, fast = (
+        Readings(begun(*each), (1,)) for each in ((0, 0), (6e3, 7.4e3), (13e3, 13e3))
+    )
+    assert disturbances(missed) == ["no connection fell inside the sustain window"]
+    assert disturbances(slow) == ["the generator began 600 connections/s of 1,000"]
+    assert disturbances(fast) == ["the generator began 1,300 connections/s of 1,000"]
     for seen in (missed, slow, fast):
-        assert failures_of(seen) == [] and not overload(seen, (1,))
-    behind = Readings(begun(6e3, 5e3))
-    assert failures_of(behind) == overload(behind, (1,)) != []
+        assert failures_of(seen) == [] and not overload(seen)
+    behind = Readings(begun(6e3, 5e3), (1,))
+    assert failures_of(behind) == overload(behind) != []
 
 
 def test_what_was_not_counted_may_have_been_served() -> None:
@@ -80,7 +82,7 @@ def test_what_was_not_counted_may_have_been_served() -> None:
     hold.load.held_flows = None
     words = ("connections of the sustain window were not counted", "held flows were not counted")
     for trial, why in zip((load, hold), words, strict=True):
-        assert failures_of(Readings(trial)) == [] and why in flags_of(Readings(trial), (1,))
+        assert failures_of(Readings(trial)) == [] and why in flags_of(Readings(trial, (1,)))
 
 
 def test_an_idle_load_is_shown_with_its_rate() -> None:
@@ -96,4 +98,4 @@ def test_clients_without_an_answer_in_the_window_are_told() -> None:
     trial.samples += counter("server.requests", 0.0, {})
     why = "no request ended in the sustain window"
     assert unknown(level_of(trial)) == {why}
-    assert why in flags_of(Readings(trial), (1,))
+    assert why in flags_of(Readings(trial, (1,)))

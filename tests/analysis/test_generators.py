@@ -39,7 +39,7 @@ def of_two(opened: tuple[int, int], busy_s: tuple[float, float] = (4.0, 4.0)) ->
 
 
 def told(trial: Trial) -> list[str]:
-    return [flag for flag in flags_of(Readings(trial), (1,)) if flag.startswith("generator-")]
+    return [flag for flag in flags_of(Readings(trial, (1,))) if flag.startswith("generator-")]
 
 
 def test_the_part_of_each_is_stored_and_shown() -> None:

@@ -41,10 +41,10 @@ def test_the_answer_of_a_stored_run_is_the_one_beside_it(run: Path) -> None:
 
 
 def test_a_changed_limit_applies_to_a_stored_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    trials = [Readings(trial) for trial in RunFolder.open(SMALL).trials()]
+    trials = [Readings(trial, CPUS) for trial in RunFolder.open(SMALL).trials()]
 
     def stolen() -> list[int]:
-        flags = {seen.trial.number: " ".join(flags_of(seen, CPUS)) for seen in trials}
+        flags = {seen.trial.number: " ".join(flags_of(seen)) for seen in trials}
         return [number for number, words in flags.items() if "stolen" in words]
 
     before = stolen()
@@ -69,7 +69,7 @@ def test_what_is_stored_is_what_was_seen() -> None:
     trial = late_load()
     assert isinstance(trial.load, ConstantLoad)
     trial.load.client = client_counters(15_000, 15_000 * 33_000, tcps_conndrops=3)
-    assert flags_of(Readings(trial), CPUS)
+    assert flags_of(Readings(trial, CPUS))
     line = trial_lines.encode(trial)
     stored = json.loads(line)
     assert "flags" not in stored and not {"warm_up_found_s", "steadiness"} & set(stored["load"])

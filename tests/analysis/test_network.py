@@ -66,21 +66,21 @@ def summary() -> Summary:
 
 
 def test_segments_sent_again_over_a_lossy_network_are_no_fault() -> None:
-    lossy = Readings(over(0.01))
-    assert flags_of(lossy, (1,)) == overload(lossy, (1,)) == diagnosis(lossy) == []
-    assert all(check.holds for check in checks(lossy, (1,)))
+    lossy = Readings(over(0.01), (1,))
+    assert flags_of(lossy) == overload(lossy) == diagnosis(lossy) == []
+    assert all(check.holds for check in checks(lossy))
     over_none = over(0)
     sent_again(over_none)
-    whole = Readings(over_none)
-    assert "3,050 segments retransmitted" in flags_of(whole, (1,))
-    assert overload(whole, (1,)) and diagnosis(whole)
-    assert not all(check.holds for check in checks(whole, (1,)))
+    whole = Readings(over_none, (1,))
+    assert "3,050 segments retransmitted" in flags_of(whole)
+    assert overload(whole) and diagnosis(whole)
+    assert not all(check.holds for check in checks(whole))
 
 
 @pytest.mark.parametrize(("lost", "holds"), [(10_000, True), (10_490, True), (9_400, False)])
 def test_the_network_must_lose_the_share_that_was_asked_for(lost: int, holds: bool) -> None:
     """A million frames and 1 %: five standard deviations are 498."""
-    found = {each.name: each for each in checks(Readings(over(0.01, lost=lost)), (1,))}
+    found = {each.name: each for each in checks(Readings(over(0.01, lost=lost), (1,)))}
     check = found["frames that the network lost = share asked for x frames"]
     assert check.holds is holds and check.wanted == "10,000 within 497"
 
@@ -90,7 +90,7 @@ def test_frames_without_room_are_an_error_of_the_measurement() -> None:
     assert trial.load.network
     trial.load.network.no_room = 7
     assert "the generator had no room for 7 frames of the network" in flags_of(
-        Readings(trial), (1,)
+        Readings(trial, (1,))
     )
 
 

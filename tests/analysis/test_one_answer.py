@@ -96,7 +96,7 @@ def test_one_run_has_one_answer_in_every_command() -> None:
     (by_diff,) = (each for each in difference(*sides).comparisons if each.p_corrected is not None)
     of_gate = {
         name: [
-            found for t in trials if t.server == name and (found := gate_trial(Readings(t), (1,)))
+            found for t in trials if t.server == name and (found := gate_trial(Readings(t, (1,))))
         ]
         for name in (A, B)
     }

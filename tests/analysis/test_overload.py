@@ -47,7 +47,7 @@ def one(**others: float) -> Trial:
 
 def test_a_trial_tells_itself_that_its_server_was_past_the_ceiling() -> None:
     def signs(trial: Trial) -> list[str]:
-        return overload(Readings(trial), CPUS)
+        return overload(Readings(trial, CPUS))
 
     assert signs(one()) == []
     assert signs(one(tcps_sndrexmitpack=40)) == [], "one in 250 is a hiccup"

@@ -82,7 +82,7 @@ def test_a_cost_without_its_largest_part_is_none_and_says_why() -> None:
 
 def test_its_threads_are_no_other_programs() -> None:
     trial = peer_trial(1, 1, 1000.0, shares_core=True)
-    assert disturbances(Readings(trial), (1,)) == []
+    assert disturbances(Readings(trial, (1,))) == []
 
 
 def test_a_process_that_was_not_read_leaves_no_total_of_the_kernels_server_either() -> None:

@@ -67,7 +67,7 @@ def test_each_disturbance_of_a_trial_has_the_remedy_of_its_cause(
 ) -> None:
     trial = load_trial()
     disturb(trial)
-    (found,) = [each for each in disturbances(Readings(trial), (1,)) if cause in each]
+    (found,) = [each for each in disturbances(Readings(trial, (1,))) if cause in each]
     assert remedies.remedy(found) == helps
 
 
@@ -75,5 +75,5 @@ def test_so_has_each_of_http_clients() -> None:
     trial = asked("wrk", 50, "mix", 0, 1000)
     assert isinstance(trial.load, HttpClients)
     trial.load.stopped_s, trial.load.waited_s, trial.load.ended_early = 9.0, 9.0, True
-    told = [remedies.remedy(each) for each in disturbances(Readings(trial), (1,))]
+    told = [remedies.remedy(each) for each in disturbances(Readings(trial, (1,)))]
     assert told[-3:] == [remedies.OTHERWISE, remedies.STOPPED, remedies.CLIENTS]

@@ -35,7 +35,7 @@ def over_tls(full: int, resumed: int, asked: bool = True) -> Trial:
 
 
 def resumes(trial: Trial) -> bool | None:
-    (found,) = (each for each in checks(Readings(trial), (1,)) if each.name == RESUMES)
+    (found,) = (each for each in checks(Readings(trial, (1,))) if each.name == RESUMES)
     return found.holds
 
 
@@ -44,7 +44,7 @@ def test_sessions_are_resumed_where_a_load_asks_for_it() -> None:
     assert resumes(over_tls(186, 0)) is False
     assert resumes(over_tls(5, 181)) is True
     assert resumes(over_tls(0, 0)) is None
-    without = checks(Readings(over_tls(186, 0, asked=False)), (1,))
+    without = checks(Readings(over_tls(186, 0, asked=False), (1,)))
     assert RESUMES not in [each.name for each in without]
 
 
@@ -55,9 +55,9 @@ def test_no_wait_is_told_of_handshakes_of_which_none_ended_in_the_window() -> No
     assert load.tls
     load.tls.waited_us = 12_800
     load.latency = {"": {"connect": encoded([]), TLS_HANDSHAKE: encoded([])}}
-    assert not [flag for flag in flags_of(Readings(trial), (1,)) if "waited" in flag]
+    assert not [flag for flag in flags_of(Readings(trial, (1,))) if "waited" in flag]
     load.latency = {"": {"connect": encoded([100]), TLS_HANDSHAKE: encoded([300])}}
-    (flag,) = (flag for flag in flags_of(Readings(trial), (1,)) if "waited" in flag)
+    (flag,) = (flag for flag in flags_of(Readings(trial, (1,))) if "waited" in flag)
     assert flag.startswith("handshakes waited 128 us of their 201 us")
 
 

@@ -23,7 +23,7 @@ def test_they_are_failed_connections_with_the_alerts_as_the_reason() -> None:
     told = {"templates": [{"client": side, "server": NOT_WAITED} for side in sides]}
     load.tls = TlsCounts.of(TlsSettings(version="1.3"), told)
     assert (load.tls.handshakes_full, load.completed, load.failed) == (6, 9_996, 4)
-    flags = flags_of(Readings(trial), (1,))
+    flags = flags_of(Readings(trial, (1,)))
     assert "4 of 10,000 connections failed" in flags
     reasons = "alert 'handshake failure' received (4), closed by the peer in the handshake (1)"
     assert f"4 connections failed in TLS: {reasons}" in flags
@@ -53,7 +53,7 @@ def test_sni_is_a_dns_name() -> None:
 def test_what_the_generator_lacked_for_tls_is_a_doubt() -> None:
     trial = load_trial()
     trial.load_of(ConstantLoad).tls = TlsCounts(TlsSettings(), lacked_memory=7, cut_segments=8)
-    flags = flags_of(Readings(trial), (1,))
+    flags = flags_of(Readings(trial, (1,)))
     assert "the generator's memory for TLS was used up 7 times" in flags
     assert "the generator's port cut 8 segments, which came again" in flags
 
@@ -74,5 +74,5 @@ def test_handshakes_that_waited_long_for_either_side_of_the_generator_are_a_doub
     half = NOT_WAITED | {"waited_us": 500 * waited_us}
     told = {"templates": [{"client": half | {"handshakes_full": 1000}, "server": half}]}
     load.tls = TlsCounts.of(TlsSettings(), told)
-    flags = [flag for flag in flags_of(Readings(trial), (1,)) if "handshakes" in flag]
+    flags = [flag for flag in flags_of(Readings(trial, (1,))) if "handshakes" in flag]
     assert len(flags) == len(said) and all(word in flags[0] for word in said), flags

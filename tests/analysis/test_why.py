@@ -43,9 +43,9 @@ KNOWN = {
 
 
 def test_the_parts_add_up_to_the_exact_cost_and_have_its_kinds_shares() -> None:
-    seen = Readings(sampled(load_trial(), KNOWN))
-    found = attribution(seen, [1])
-    cost = server_cost(seen, [1])
+    seen = Readings(sampled(load_trial(), KNOWN), (1,))
+    found = attribution(seen)
+    cost = server_cost(seen)
     assert found and not found.reason
     for kind in ("user", "system"):
         parts = sum(part.us for part in found.parts if part.kind == kind)
@@ -60,7 +60,7 @@ def test_the_parts_add_up_to_the_exact_cost_and_have_its_kinds_shares() -> None:
 
 
 def test_a_part_says_on_whose_behalf_it_ran_and_how_sure_its_share_is() -> None:
-    found = attribution(Readings(sampled(load_trial(), KNOWN)), [1])
+    found = attribution(Readings(sampled(load_trial(), KNOWN), [1]))
     assert found
     (copied,) = (part for part in found.parts if part.category == "copying and checksums")
     assert copied.behalf == "system call sendto"
@@ -73,7 +73,7 @@ def test_a_part_says_on_whose_behalf_it_ran_and_how_sure_its_share_is() -> None:
 def test_a_category_that_has_all_samples_of_a_kind_is_not_without_error() -> None:
     for count in (1, 20):
         trial = sampled(load_trial(), {("user", "nginx;ngx_http_handler"): count})
-        found = attribution(Readings(trial), [1])
+        found = attribution(Readings(trial, [1]))
         assert found
         (own,) = (part for part in found.parts if part.category == "user space, nginx")
         assert own.us == pytest.approx(10)
@@ -91,7 +91,7 @@ def test_only_samples_inside_the_window_divide_its_time() -> None:
             Sample(moment, "stack.samples", labels, value, "1", Kind.COUNTER, "made")
             for moment, value in count.items()
         ]
-    found = attribution(Readings(trial), [1])
+    found = attribution(Readings(trial, [1]))
     assert found
     own = by_category(found.parts)
     assert "user space, late" not in own
@@ -104,8 +104,8 @@ def test_entry_and_return_of_system_calls_are_no_time_of_user_mode() -> None:
         ("user", f"{CALL};exit_to_user_mode_loop;task_work_run;__fput"): 10,
         ("user", f"libc.so.6;getppid;{RETURNS}"): 40,
     }
-    seen = Readings(sampled(load_trial(), KNOWN | around))
-    found = attribution(seen, [1])
+    seen = Readings(sampled(load_trial(), KNOWN | around), (1,))
+    found = attribution(seen)
     assert found
     own = {name: part.us for name, part in by_category(found.parts).items()}
     # Of 580 samples of 50 us 100 are the program's.
@@ -113,7 +113,7 @@ def test_entry_and_return_of_system_calls_are_no_time_of_user_mode() -> None:
     assert own["VFS and sendfile"] == pytest.approx(50 * 10 / 580)
     assert own["user space, libc.so.6"] == pytest.approx(50 * 40 / 580)
     assert own["copying and checksums"] == pytest.approx(50 * 300 / 580)
-    cost = server_cost(seen, [1])
+    cost = server_cost(seen)
     assert cost["user"] == pytest.approx(50 * 100 / 580)
     assert sum(part.us for part in found.parts if part.kind == "user") == pytest.approx(
         cost["user"]
@@ -137,8 +137,8 @@ def test_the_windows_samples_divide_user_from_system_and_a_few_do_not() -> None:
                 )
             )
         stacks = {("user", "nginx;main"): each // 5, ("system", f"{CALL};ksys_read"): each * 4 // 5}
-        seen = Readings(sampled(trial, stacks))
-        cost = server_cost(seen, [1])
+        seen = Readings(sampled(trial, stacks), (1,))
+        cost = server_cost(seen)
         assert cost["user"] == pytest.approx(50 * share), "of 50 us of the process"
         core = core_seconds(seen, 1)
         if each >= SHARE_SAMPLES:
@@ -148,7 +148,7 @@ def test_the_windows_samples_divide_user_from_system_and_a_few_do_not() -> None:
 def test_other_programs_do_not_divide_the_servers_time() -> None:
     trial = sampled(load_trial(), KNOWN)
     sampled(trial, {("system", f"{CALL};ksys_read;vfs_read"): 5000}, process="99")
-    found = attribution(Readings(trial), [1])
+    found = attribution(Readings(trial, [1]))
     assert found and "VFS and sendfile" not in by_category(found.parts)
 
 
@@ -168,8 +168,8 @@ def test_without_samples_the_reason_of_the_collector_is_told() -> None:
     trial.samples.append(
         Sample(START, "stack.samples", {}, None, "1", Kind.COUNTER, "made", reason=told)
     )
-    assert attribution(Readings(trial), [1]) is None
-    assert why_none(Readings(trial), [1]) == told
+    assert attribution(Readings(trial, [1])) is None
+    assert why_none(Readings(trial, [1])) == told
 
 
 def test_of_a_peer_the_calls_that_send_are_divided_and_the_polling_loop_is_not() -> None:
@@ -186,7 +186,7 @@ def test_of_a_peer_the_calls_that_send_are_divided_and_the_polling_loop_is_not()
     trial.samples += counter(
         "process.cpu_time", 1, {"role": "peer", "process": "7", "kind": "user"}
     )
-    found = attribution(Readings(trial), [1])
+    found = attribution(Readings(trial, [1]))
     assert found
     own = {name: part.us for name, part in by_category(found.parts).items()}
     assert own == pytest.approx(
@@ -205,7 +205,7 @@ def test_interrupts_are_told_by_their_vectors_and_the_clocks_own_are_the_measure
         trial.samples += counter("irq.time", seconds, {"cpu": "1", "vector": vector})
     trial.samples += counter("irq.count", 12_000, {"cpu": "1", "vector": "local_timer"})
     trial.samples += counter("stack.fired", 9_000, {"cpu": "1"})
-    found = attribution(Readings(trial), [1])
+    found = attribution(Readings(trial, [1]))
     assert found
     own = by_category([part for part in found.parts if part.kind == "irq"])
     assert own["the measurement itself"].us == pytest.approx(0.45)

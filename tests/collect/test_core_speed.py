@@ -46,12 +46,12 @@ def test_known_work_is_done_all_the_time_takes_hardly_any_and_ends_with_its_read
     trial = Trial(
         "", 1, 1, ConstantLoad(offered_cps=0.0), phases={"sustain": window}, samples=samples
     )
-    seen = Readings(trial)
+    seen = Readings(trial, [CPU])
     count = seen.growth("core.work_count")
     spent = seen.growth("core.work_time")
     assert count and spent and 10 < count < 110 * window.length
     assert taken < MOST_SHARE * window.length + 0.01  # the kernel counts in hundredths
-    slowed = slowed_share(seen, [CPU])
+    slowed = slowed_share(seen)
     assert slowed is not None and slowed >= 0
     assert programs() == []
 

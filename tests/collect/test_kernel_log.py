@@ -62,5 +62,5 @@ def test_a_trial_with_a_new_message_is_flagged_and_one_with_old_ones_is_not() ->
     trial = load_trial()
     trial.samples += counter("kernel_log.messages", 2, {"kind": "soft lockup"})
     trial.samples += counter("kernel_log.messages", -2, {"kind": "hung task"})[1:2] * 2
-    flags = [flag for flag in flags_of(Readings(trial), (1,)) if "kernel's log" in flag]
+    flags = [flag for flag in flags_of(Readings(trial, (1,))) if "kernel's log" in flag]
     assert len(flags) == 1 and flags[0].endswith("of the kind: soft lockup")

@@ -115,7 +115,7 @@ def test_a_stack_of_an_earlier_trial_is_none_of_a_later_one() -> None:
         window = {"sustain": Window(start_s, time.monotonic())}
         trial = Trial("made", 1, 1, ConstantLoad(offered_cps=1), 0, phases=window)
         trial.samples = sampler.samples[mark:]
-    own = [each for each in stacks(Readings(trial), [CPU]) if each.process == str(process.pid)]
+    own = [each for each in stacks(Readings(trial, [CPU])) if each.process == str(process.pid)]
     assert 50 < sum(each.times for each in own) < 110  # of 80; the first part had 200
 
 

@@ -103,12 +103,12 @@ def _spent(counters: Path) -> tuple[int, int]:
 def test_user_mode_is_what_the_programs_clock_says(tmp_path: Path, loops: int, calls: int) -> None:
     """Of calls alone a few per cent are user mode: the loop around them, and the C library."""
     trial, known = trial_of(tmp_path, loops, calls)
-    seen = Readings(trial)
-    cost = kernel_seconds(seen, [CPU])
+    seen = Readings(trial, [CPU])
+    cost = kernel_seconds(seen)
     assert cost["user"] is not None and cost["system"] is not None
     found = cost["user"] / (cost["user"] + cost["system"])
-    traced = user_mode_share(Readings(without_stacks(trial)), [CPU], processes_of(trial))
-    count = sum(each.times for each in stacks(seen, [CPU]) if each.process in processes_of(trial))
+    traced = user_mode_share(Readings(without_stacks(trial), [CPU]), processes_of(trial))
+    count = sum(each.times for each in stacks(seen) if each.process in processes_of(trial))
     print(f"{loops} loops, {calls} calls: known {known:.3f}, {found:.3f}, traced {traced:.3f}")
     assert count >= SHARE_SAMPLES
     off = abs(found - known)

@@ -28,11 +28,11 @@ def test_nginx_and_the_peer_are_counted_apart_from_the_generator(tmp_path: Path)
         }
     )
     run = run_experiment(plan, "counted", tmp_path, [], Console(quiet=True))
-    seen = {trial.server: Readings(trial) for trial in run.trials()}
+    seen = {trial.server: Readings(trial, [0]) for trial in run.trials()}
     assert set(seen) == {"nginx/kernel", "astf-peer"}
     for system, task in (("nginx/kernel", "nginx"), ("astf-peer", SERVES)):
         readings = seen[system]
-        assert flags_of(readings, [0]) == [] and readings.trial.traffic.completed == 100
+        assert flags_of(readings) == [] and readings.trial.traffic.completed == 100
         assert 50_000 < (total(readings) or 0.0) < 200_000
         own = {row.task for row in counts(readings) if row.side == "server"}
         assert own == {task, "napi/sc-server0", "RCU callbacks"}

@@ -57,7 +57,7 @@ def load_trial(
     Steps("connections").prepare(session)
     offer_load(session, trial, part)
     reset_server(session)
-    return Readings(trial)
+    return Readings(trial, DEVICE_CPUS)
 
 
 def softirq_per_frame(seen: Readings) -> float:
@@ -71,6 +71,6 @@ def softirq_per_frame(seen: Readings) -> float:
         )
         for interface in (DUT_CLIENT_INTERFACE, DUT_SERVER_INTERFACE)
     ]
-    spent = core_time.kernel_seconds(seen, DEVICE_CPUS)["softirq"]
+    spent = core_time.kernel_seconds(seen)["softirq"]
     assert spent is not None and None not in received
     return spent / sum(count or 0.0 for count in received) * cpu.MICROSECONDS

@@ -238,7 +238,7 @@ def test_the_lead_of_a_fault_in_a_device(
     assert re.fullmatch(FAILED, failures[0]), failures
     causes = [line for line in failures[1:] if not re.fullmatch(UNFINISHED, line)]
     assert re.fullmatch(first, causes[0]), failures
-    assert find_bottleneck(seen, DEVICE_CPUS).evidence[0].words == causes[0]
+    assert find_bottleneck(seen).evidence[0].words == causes[0]
     assert SYN_SENT_AGAIN not in " ".join(failures)
     (level,) = summary_of(seen.trial).servers[0].levels
     assert level.not_held == "not all passed"
@@ -275,7 +275,7 @@ def test_connections_beyond_a_devices_limit_are_counted(
     Steps("flows").prepare(session)
     trial = ceiling_trial(session, "flows", 60)
     assert 0 < trial.traffic.held_flows <= 40
-    found = find_bottleneck(Readings(trial), DEVICE_CPUS)
+    found = find_bottleneck(Readings(trial, DEVICE_CPUS))
     assert re.match(words, found.evidence[0].words), found.sentence
 
 

@@ -12,7 +12,7 @@ from stackcost.analysis.cpu import backend_cost, uncorrected_cost
 from stackcost.contracts.server import Server
 from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession
-from tests.duts.bed import DEVICE_CPUS, load_trial, session_of, softirq_per_frame
+from tests.duts.bed import load_trial, session_of, softirq_per_frame
 from tests.duts.test_proxies import NGINX
 from tests.duts.test_services import become
 
@@ -40,7 +40,7 @@ def seen_in(session: ProfileSession) -> Seen:
     """At 200 connections/s, without the correction for slowed cores: what is known is a time."""
     seen = load_trial(session, 200, 2.0)
     assert seen.trial.load.server_requests == seen.trial.traffic.completed > 0
-    cost, behind = uncorrected_cost(seen, DEVICE_CPUS), backend_cost(seen, session.bed.cpus.load)
+    cost, behind = uncorrected_cost(seen), backend_cost(seen.on(session.bed.cpus.load))
     return Seen(
         sum_of([cost["user"], cost["system"]]) or 0.0,
         (sum_of(cost.values()) or 0.0) + (sum_of(behind.values()) or 0.0),

@@ -95,7 +95,7 @@ def test_a_table_of_10_000_connections_is_found_to_hold_as_many(
         become(Nftables, tracked_limit=262_144)
     assert Readings(trial).at("hold").level("conntrack.limit") == 10_000
     assert trial.traffic.held_flows == pytest.approx(10_000, rel=0.01)
-    found = find_bottleneck(Readings(trial), DEVICE_CPUS)
+    found = find_bottleneck(Readings(trial, DEVICE_CPUS))
     assert found.cause == "connection tracking", found.sentence
     assert device.tracking_events(Readings(trial))["drop"] > 0
 
@@ -122,7 +122,7 @@ def test_a_limit_of_3_000_new_connections_a_second_is_the_ceiling(
     per_trial = allowed + burst / (WARM_UP_S + 1.0 + OVERHANG_S)
     assert outcome.bounds[settings.goals[0]].throughput == pytest.approx(per_trial, rel=0.02)
     lossy = [trial for trial in trials if trial.load.loss.lost > 100]
-    assert find_bottleneck(Readings(lossy[0]), DEVICE_CPUS).cause == "in the device"
+    assert find_bottleneck(Readings(lossy[0], DEVICE_CPUS)).cause == "in the device"
 
 
 def test_frames_that_a_device_drops_are_located_in_it(

@@ -23,7 +23,7 @@ from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import processes_inside
 from stackcost.servers import envoy_program as program
 from stackcost.servers.registry import server_class
-from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, load_trial, session_of
+from tests.duts.bed import EXPERIMENT, load_trial, session_of
 
 EnvoyHttp = server_class("dut/proxy_envoy_http")
 EnvoyOutHttp = server_class("dut/proxy_envoy_out_http")
@@ -66,7 +66,7 @@ def test_every_connection_passes_and_each_part_has_its_own_cost(
     assert trial.load.server_requests == trial.traffic.completed > 0
     assert trial.traffic.counter("tcps_rcvbyte") == trial.traffic.completed * 1_000
     assert device.has_backend(trial) and device.lost_frames(trial) is None
-    own, behind = uncorrected_cost(seen, DEVICE_CPUS), backend_cost(seen, load)
+    own, behind = uncorrected_cost(seen), backend_cost(seen.on(load))
     # In so short a trial the kernel's ticks may have met a program in one of its modes only. Which
     # is the larger, programs or softirqs, is no law; that the programs' part has what the proxy's
     # own processes were booked with on these cores is one.
@@ -91,9 +91,9 @@ def test_a_rootless_network_passes_every_connection_to_the_server(
     trial = seen.trial
     assert trial.load.server_requests == trial.traffic.completed > 0
     assert trial.traffic.counter("tcps_rcvbyte") == trial.traffic.completed * 1_000
-    own = server_cost(seen, DEVICE_CPUS)
+    own = server_cost(seen)
     assert (sum_of([own["user"], own["system"]]) or 0) > 0, own
-    behind = backend_cost(seen, session.bed.cpus.load)
+    behind = backend_cost(seen.on(session.bed.cpus.load))
     assert behind["receive polls"] == 0 and (behind["user"] or 0) + (behind["system"] or 0) > 0
 
 

@@ -63,7 +63,7 @@ def test_nginx_behind_a_wire_costs_what_it_costs_alone(tmp_path: Path) -> None:
             with session_of(kind, folder, ON_DEVICE) as session:  # type: ignore[arg-type]
                 for rate in LOADS:
                     seen = load_trial(session, rate, 1.0)
-                    costs[name, rate] = uncorrected_total(seen, DEVICE_CPUS)
+                    costs[name, rate] = uncorrected_total(seen)
         for rate in LOADS:
             alone, behind = costs[ALONE, rate], costs[BEHIND, rate]
             assert alone and behind

@@ -16,7 +16,7 @@ from stackcost.host.namespace import execute
 from stackcost.servers.registry import module_of, server_class
 from stackcost.session.profile_session import ProfileSession
 from stackcost.session.server_settings import server_settings
-from tests.duts.bed import DEVICE_CPUS, load_trial, session_of
+from tests.duts.bed import load_trial, session_of
 from tests.duts.test_proxies import NGINX, made
 
 Conntrack = server_class("dut/conntrack")
@@ -63,7 +63,7 @@ def test_a_rule_of_iptables_costs_the_same_wherever_it_is_in_the_list(
             dut = service.settings.dut.model_copy(update={"rules": count})
             service.settings = replace(service.settings, dut=dut)
             service.apply_rules()
-            costs.append(server_cost(load_trial(session, 500, 1.0), DEVICE_CPUS)["softirq"])
+            costs.append(server_cost(load_trial(session, 500, 1.0))["softirq"])
         line = linregress(counts, costs)
         if line.rvalue**2 > STRAIGHT:
             break
@@ -84,7 +84,7 @@ def test_every_connection_reaches_the_server_behind_and_nothing_is_lost(
     assert device.lost_frames(seen.trial) == device.LostFrames(0, 0, 0)
     assert seen.trial.traffic.failed == seen.trial.traffic.retransmitted == 0
     assert device.tracking_events(seen)["insert_failed"] == 0
-    print(kind.name, server_cost(seen, DEVICE_CPUS))
+    print(kind.name, server_cost(seen))
 
 
 def service(kind: type[Service], folder: Path, **dut: int) -> str:

@@ -10,7 +10,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.files import DUTS
 from stackcost.servers.registry import module_of, server_class
 from stackcost.session.profile_session import ProfileSession
-from tests.duts.bed import DEVICE_CPUS, load_trial, session_of
+from tests.duts.bed import load_trial, session_of
 from tests.duts.test_proxies import NGINX
 from tests.duts.test_services import become
 
@@ -58,7 +58,7 @@ def test_the_program_forwards_every_frame_and_none_is_lost(
     assert device.lost_frames(seen.trial) == device.LostFrames(0, 0, 0)
     assert seen.trial.traffic.failed == seen.trial.traffic.retransmitted == 0
     assert forwarded_by_kernel(session) == before, "the kernel's own stack forwarded none"
-    print(kind.name, server_cost(seen, DEVICE_CPUS))
+    print(kind.name, server_cost(seen))
 
 
 @pytest.mark.bed

@@ -140,7 +140,7 @@ def test_a_stopped_collector_is_named_and_the_run_goes_on(
     first = next(each for each in run_folder(tmp_path / "results").trials() if each.offered_cps)
     halted = [each for each in first.samples if each.metric == "core.work_time" and not each.value]
     assert any("core speed: the program that measures core" in each.reason for each in halted)
-    flags = flags_of(Readings(first), (1,))
+    flags = flags_of(Readings(first, (1,)))
     assert any("core speed: the program that measures core" in flag for flag in flags), flags
 
 
@@ -164,7 +164,7 @@ def test_a_disturbed_trial_is_made_once_more_and_is_in_no_figure(
     assert first.set_aside == f"disturbed; repeated as trial {second.number}"
     assert first.samples and second.number == first.number + 1 and not second.set_aside
     assert all(
-        "other programs took" in " ".join(flags_of(Readings(t), (1,))) for t in (first, second)
+        "other programs took" in " ".join(flags_of(Readings(t, (1,)))) for t in (first, second)
     )
     summary = summary_of(folder)
     assert len(summary.servers[0].levels[0]["completed_cps"].values) == 1

@@ -12,7 +12,7 @@ from tests.analysis.trials import add_other_program, counter, gauge, load_trial,
 
 
 def found(trial: Trial) -> GateTrial:
-    gate = gate_trial(Readings(trial), (1,))
+    gate = gate_trial(Readings(trial, (1,)))
     assert gate is not None
     return gate
 

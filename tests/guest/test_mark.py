@@ -42,33 +42,36 @@ def test_a_machine_says_what_it_is(tmp_path: Path) -> None:
 
 
 def test_an_emulated_trial_has_counts_and_no_cost_with_the_reason() -> None:
-    plain, emulated = Readings(load_trial()), Readings(made_by("emulation", load_trial()))
-    assert cpu.server_total(plain, [1]) == pytest.approx(100)
-    assert cpu.server_total(emulated, [1]) is None and cpu.uncorrected_total(emulated, [1]) is None
-    assert "emulated" in cpu.why_no_cost(emulated, [1])
-    assert any("emulated guest" in flag for flag in flags_of(emulated, [1]))
+    plain, emulated = (
+        Readings(load_trial(), (1,)),
+        Readings(made_by("emulation", load_trial()), (1,)),
+    )
+    assert cpu.server_total(plain) == pytest.approx(100)
+    assert cpu.server_total(emulated) is None and cpu.uncorrected_total(emulated) is None
+    assert "emulated" in cpu.why_no_cost(emulated)
+    assert any("emulated guest" in flag for flag in flags_of(emulated))
 
 
 def test_an_emulated_trial_is_not_judged_by_noise_and_not_repeated() -> None:
     disturbed = load_trial()
     add_other_program(disturbed, 0.5)
-    assert disturbances(Readings(disturbed), [1])
+    assert disturbances(Readings(disturbed, [1]))
     once = Purpose(repeats=1)
     assert Repeats().wanted([disturbed], once, [1])
     made_by("emulation", disturbed)
-    assert not disturbances(Readings(disturbed), [1]), "its cores are programs among others"
+    assert not disturbances(Readings(disturbed, [1])), "its cores are programs among others"
     late = made_by("emulation", load_trial())
     assert isinstance(late.load, ConstantLoad)
     late.load.schedule = Schedule(intended=100, opened=100, late=60, unsent=0)
-    assert disturbances(Readings(late), [1]), "of the generator, which is not emulated"
+    assert disturbances(Readings(late, [1])), "of the generator, which is not emulated"
     assert not Repeats().wanted([late], once, [1])
 
 
 def test_a_guest_on_kvm_keeps_its_cost_and_is_marked() -> None:
-    seen = Readings(made_by("KVM", load_trial()))
-    assert cpu.server_total(seen, [1]) == pytest.approx(100)
-    assert "measured in a guest on KVM" in flags_of(seen, [1])
-    assert flags_of(Readings(made_by("", load_trial())), [1]) == []
+    seen = Readings(made_by("KVM", load_trial()), (1,))
+    assert cpu.server_total(seen) == pytest.approx(100)
+    assert "measured in a guest on KVM" in flags_of(seen)
+    assert flags_of(Readings(made_by("", load_trial()), [1])) == []
 
 
 def test_no_table_has_a_cost_of_an_emulated_server_and_no_factor_is_made_of_it() -> None:

@@ -76,4 +76,4 @@ def test_such_a_trial_is_disturbed(
     trial = asked("wrk", 4, "tps", 0, 1000)
     load = trial.load_of(HttpClients)
     load.stopped_s, load.waited_s = stopped_s, waited_s
-    assert [each for each in disturbances(Readings(trial), (1,)) if "a client" in each] == told
+    assert [each for each in disturbances(Readings(trial, (1,))) if "a client" in each] == told

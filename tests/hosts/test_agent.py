@@ -206,7 +206,7 @@ def test_a_clock_that_is_stepped_in_mid_trial_is_in_the_error_of_that_trial(
     assert abs(clock.offset_s) < 1 and 2 < clock.error_s < 4
     trial = load_trial()
     trial.clocks = {"b": clock}
-    (flag,) = (each for each in flags_of(Readings(trial), (1,)) if "clock" in each)
+    (flag,) = (each for each in flags_of(Readings(trial, (1,))) if "clock" in each)
     assert flag.startswith("the clock of host b is known to")
 
 

@@ -58,7 +58,7 @@ def test_an_error_above_one_per_cent_of_the_window_is_flagged() -> None:
 
     def flagged(share: float) -> list[str]:
         trial.clocks = {"b": Clock(10.0, share * window)}
-        return [flag for flag in flags_of(Readings(trial), (1,)) if "clock" in flag]
+        return [flag for flag in flags_of(Readings(trial, (1,))) if "clock" in flag]
 
     assert flagged(0.009) == []
     (flag,) = flagged(0.011)

@@ -129,10 +129,10 @@ def test_nginx_on_another_host_has_its_costs(lab: Lab) -> None:
     held = [each for each in made if isinstance(each.load, HeldFlows)]
     (loaded,) = (each for each in made if isinstance(each.load, ConstantLoad))
     assert [each.load.held_flows for each in held] == [0, 400, 0]
-    seen = Readings(loaded)
+    seen = Readings(loaded, (1,))
     assert loaded.load.client["tcps_connects"] == loaded.load.server_requests > 1500
     assert abs(loaded.clocks["b"].offset_s) <= loaded.clocks["b"].error_s, "it is one clock"
-    cost = uncorrected_total(seen, [1])
+    cost = uncorrected_total(seen)
     window = seen.phases["sustain"].length
     spent = (cost or 0) / MICROSECONDS * (completed_in(seen) or 0)
     assert 0 < spent <= 1.02 * window, "no more than the whole of its one core"

@@ -31,9 +31,9 @@ def test_every_response_comes_through_and_the_network_does_as_asked(
         told = trial.traffic.network
         assert told and told.asked == experiment.network
         assert told.frames > 1000 and told.lost > 0 and told.no_room == 0
-        seen = Readings(trial)
+        seen = Readings(trial, experiment.cores.server)
         assert trial.traffic.retransmitted and trial.traffic.completed and not trial.traffic.failed
-        found = {check.name: check.holds for check in checks(seen, experiment.cores.server)}
+        found = {check.name: check.holds for check in checks(seen)}
         assert trial.traffic.received_bytes == trial.traffic.completed * session.response_bytes
         assert found["frames that the network lost = share asked for x frames"]
         # The handshake takes a way there and back, the response one more at least.

@@ -85,10 +85,10 @@ def test_a_run_offers_it_and_judges_it_by_its_own_rules(bursts: Path, tmp_path: 
     offered = [trial for trial in run_folder(tmp_path / "results").trials() if trial.offered_cps]
     assert {trial.server for trial in offered} == {"nginx/kernel", "astf-peer"}
     for trial in offered:
-        load, seen = trial.traffic, Readings(trial)
+        load, seen = trial.traffic, Readings(trial, (1,))
         assert load.kind == "own" and load.failed == load.cut_flows == 0
         assert load.completed == load.counter("tcps_connattempt") > 400
         opened = {"engine": "generator", "side": "client", "counter": "tcps_connattempt"}
         assert seen.rate("trex.counter", **opened) == pytest.approx(400, rel=0.25)
-        told = " ".join(flags_of(seen, (1,)))
+        told = " ".join(flags_of(seen))
         assert "varied" not in told and "connections/s" not in told, "it is not to be steady"

@@ -51,13 +51,13 @@ def test_no_load_is_said_to_be_above_a_ceiling_by_disturbed_trials() -> None:
     A newcomer then lowers the load, in vain.
     """
     for share, told in ((0.8, "trials were disturbed (the machine was suspended"), (0.0, "every")):
-        seen = [Readings(trial) for trial in disturbed(share)]
+        seen = [Readings(trial, (1,)) for trial in disturbed(share)]
         past = {
             each.trial.number: "59 segments retransmitted"
             for each in seen
             if not each.trial.traffic.holds
         }
-        found = headline(seen, SYSTEMS, (1,), {}, past)
+        found = headline(seen, SYSTEMS, {}, past)
         assert found.rate is None and told in found.words
 
 
@@ -98,5 +98,5 @@ def test_the_larger_cause_of_a_trial_is_its_first() -> None:
     for trial, taken in ((small, 0.3), (large, 5.0)):
         add_other_program(trial, taken)
         trial.samples += counter("cpu.time", 0.1, {"cpu": "1", "kind": "steal", "book": "made"})
-    first = [disturbances(Readings(trial), (1,))[0] for trial in (small, large)]
+    first = [disturbances(Readings(trial, (1,)))[0] for trial in (small, large)]
     assert "stolen" in first[0] and "other programs" in first[1]

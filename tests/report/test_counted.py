@@ -71,12 +71,12 @@ def test_the_tables_have_system_calls_where_any_were_counted(tmp_path: Path) -> 
 
 
 def test_counted_connections_are_counted() -> None:
-    assert flags_of(Readings(trial(NGINX, 1, 1)), [1]) == []
+    assert flags_of(Readings(trial(NGINX, 1, 1), [1])) == []
 
 
 def test_missing_connections_are_told() -> None:
-    seen = Readings(trial(NGINX, 1, 1, completed=480))
-    assert flags_of(seen, [1]) == ["20 of 500 connections were not made"]
+    seen = Readings(trial(NGINX, 1, 1, completed=480), (1,))
+    assert flags_of(seen) == ["20 of 500 connections were not made"]
 
 
 def test_another_kernel_of_the_guest_is_told_and_another_machine_is_not(tmp_path: Path) -> None:

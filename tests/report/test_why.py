@@ -202,8 +202,8 @@ def test_the_table_has_each_system_and_their_difference(made: Summary) -> None:
 
 
 def test_the_rows_of_a_trial_add_up_to_its_cost() -> None:
-    seen = Readings(trials(1)[0])
-    found = list(rows.why("run", "nginx/kernel", seen, (1,)))
+    seen = Readings(trials(1)[0], (1,))
+    found = list(rows.why("run", "nginx/kernel", seen))
     assert sum(row["us"] for row in found) == pytest.approx(99)
     assert {"system call sendto", "softirq NET_RX", "user space"} <= {r["behalf"] for r in found}
 

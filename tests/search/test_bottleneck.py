@@ -35,7 +35,7 @@ def is_of(sample: Sample, metric: str, cpu: str) -> bool:
 
 
 def answer(trial: Trial) -> Bottleneck:
-    return find_bottleneck(Readings(trial), (1,))
+    return find_bottleneck(Readings(trial, (1,)))
 
 
 def tcp(name: str, number: float) -> list[Any]:

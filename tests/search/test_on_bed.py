@@ -124,7 +124,7 @@ def test_a_look_that_outlasts_the_load_is_told(
         )
         for of, load in (("connections", 200.0), ("flows", 50.0)):
             Steps(of).prepare(session)
-            flags = flags_of(Readings(one_trial(session, of, load)), (1,))
+            flags = flags_of(Readings(one_trial(session, of, load), (1,)))
             assert late in " ".join(flags), flags
 
 
@@ -158,7 +158,7 @@ def test_each_ceilings_trials_count_what_was_served_and_find_what_was_not(
         few = one_trial(session, "flows", 600)
         # Those that wait in the accept queue are open, and are served when others have closed.
         assert 0 < few.load.loss.lost < 400
-        found = find_bottleneck(Readings(few), (1,))
+        found = find_bottleneck(Readings(few, (1,)))
         assert found.cause == "open files", found.sentence
         assert "the limit is 300" in found.sentence
 
@@ -168,6 +168,6 @@ def test_each_ceilings_trials_count_what_was_served_and_find_what_was_not(
         Steps("connections").prepare(session)
         crowded = one_trial(session, "connections", 3_000)
         assert crowded.load.loss.lost > 0
-        found = find_bottleneck(Readings(crowded), (1,))
+        found = find_bottleneck(Readings(crowded, (1,)))
         words = [sign.words for sign in found.evidence if sign.cause == "accept queue"]
         assert words and words[0].endswith("times (its length is 1)"), found.sentence

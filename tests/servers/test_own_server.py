@@ -40,7 +40,7 @@ def test_a_server_of_the_user_is_measured_counted_and_reported(
     assert process.returncode == 0, output + errors
     run = run_folder(results)
     *_, loaded = (trial for trial in run.trials() if trial.offered_cps)
-    held = {check.name.partition(" ")[0]: check.holds for check in checks(Readings(loaded), [1])}
+    held = {check.name.partition(" ")[0]: check.holds for check in checks(Readings(loaded, [1]))}
     assert held["requests"] and held["received"] and loaded.response_bytes == 2000
     (server,) = summary_of(run).servers
     assert server.name == "haproxy" and server.levels[0]["completed_cps"].median > 0

@@ -212,14 +212,14 @@ def test_programs_and_collectors_of_a_stack_belong_to_the_server(
     with session_in(tmp_path) as session:
         trial, cpus = trial_of(session), session.bed.cpus.server
         number = session.local_server.processes[CONTROL_PLANE]
-    seen = Readings(trial)
+    seen = Readings(trial, cpus)
     assert {name for name in Tracking.metrics if seen.samples(name.name)}, "its own are read"
     taken = seen.by_label("task.time", "process")[str(number)]
     others = [s for s in trial.samples if s.labels.get("command") != CONTROL_PLANE[:15]]
-    apart = Readings(replace(trial, samples=others))
+    apart = Readings(replace(trial, samples=others), cpus)
     assert taken > FOREIGN_LIMIT * seen.phases["sustain"].length
-    assert foreign_share(seen, cpus) == foreign_share(apart, cpus), "it is none of the others"
-    cost = kernel_seconds(seen, cpus)
+    assert foreign_share(seen) == foreign_share(apart), "it is none of the others"
+    cost = kernel_seconds(seen)
     assert (cost["user"] or 0.0) + (cost["system"] or 0.0) > taken
 
 
@@ -235,5 +235,5 @@ def test_a_server_without_free_descriptors_is_told_by_its_limits(tmp_path: Path)
     files, queue = trial.load.limits.open_files["worker-0"], trial.load.limits.accept_queue
     assert files.now >= files.limit == free
     assert queue is not None and queue.limit == 511 and queue.now > 0
-    found = flags_of(Readings(trial), session.bed.cpus.server)
+    found = flags_of(Readings(trial, session.bed.cpus.server))
     assert f"worker-0 had {files.now} open files; the limit is {files.limit}" in found

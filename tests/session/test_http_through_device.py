@@ -45,7 +45,7 @@ def made(session: HttpSession, test: str, rate: float | None = None) -> Readings
         session.local_server.server.name, 1, 1, HttpClients(test=test, offered_rps=rate), None
     )
     run_http_trial(session, trial, sustain_s=SUSTAIN_S)
-    return Readings(trial)
+    return Readings(trial, EXPERIMENT.cores.server)
 
 
 @pytest.mark.bed
@@ -59,8 +59,8 @@ def test_a_handshake_passes_the_device_and_its_cost_is_told_from_the_servers(
             load = seen.trial.load
             assert isinstance(load, HttpClients) and load.counted and load.server_requests
             assert load.counted.requests >= 40 and not load.counted.failed
-            device = server_cost(seen, EXPERIMENT.cores.server)
-            server = backend_cost(seen, EXPERIMENT.cores.load)
+            device = server_cost(seen)
+            server = backend_cost(seen.on(EXPERIMENT.cores.load))
             entered = seen.growth(
                 "interface.packets",
                 namespace=DUT_NAMESPACE,

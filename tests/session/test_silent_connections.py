@@ -78,7 +78,7 @@ def test_a_trial_says_how_many_connections_were_never_answered() -> None:
     for answered, flagged in ((10, True), (200, False), (None, False)):
         trial.load.answered = answered
         told = "190 of 200 connections were not answered once"
-        assert (told in flags_of(Readings(trial), (1,))) == flagged
+        assert (told in flags_of(Readings(trial, (1,)))) == flagged
 
 
 @pytest.mark.bed
@@ -97,5 +97,5 @@ def test_wrk_does_not_tell_of_silent_connections_and_its_kernel_does(tmp_path: P
     assert isinstance(trial.load, HttpClients) and trial.load.counted
     assert trial.load.counted.requests > 0 and not trial.load.counted.failed
     assert trial.load.answered == 10
-    flags = flags_of(Readings(trial), (1,))
+    flags = flags_of(Readings(trial, (1,)))
     assert any(flag.startswith("30 of 40 connections were not answered") for flag in flags)

@@ -65,7 +65,7 @@ def test_a_client_that_ended_before_a_look_was_not_seen_on_any_stack(machine: Ma
     assert check.difference.startswith("not seen to be carried by onload-wrk: during the load: ")
     load = HttpClients(test="rps", stack_check=check)
     (flag,) = [
-        flag for flag in flags_of(Readings(Trial("a", 0, 1, load, 1)), ()) if "carried" in flag
+        flag for flag in flags_of(Readings(Trial("a", 0, 1, load, 1), ())) if "carried" in flag
     ]
     assert flag == "not seen to be carried by onload-wrk"
 

@@ -6,7 +6,6 @@ All per completed connection of the sustain window. The parts overlap with the k
 
 import re
 from collections import defaultdict
-from collections.abc import Collection
 
 from stackcost.analysis.core_time import Cost, has_peer, kernel_threads, own_processes
 from stackcost.analysis.cpu import at_full_speed, per_connection
@@ -20,17 +19,17 @@ IN_NO_TOTAL = ", in no total"
 HARDWARE = ("cycles", "instructions")
 
 
-def softirq_cost(seen: Readings, cpus: Collection[int]) -> Cost:
+def softirq_cost(seen: Readings) -> Cost:
     """Microseconds of the server's cores per connection by softirq vector, such as NET_RX."""
     found: dict[str, float] = defaultdict(float)
-    for cpu in cpus:
+    for cpu in seen.cpus:
         for vector, spent in seen.by_label("softirq.time", "vector", cpu=str(cpu)).items():
             found[vector] += spent
     costs = per_connection(seen, {vector: s for vector, s in found.items() if s > 0})
-    return at_full_speed(seen, cpus, costs, "softirq")
+    return at_full_speed(seen, costs, "softirq")
 
 
-def thread_cost(seen: Readings, cpus: Collection[int]) -> Cost:
+def thread_cost(seen: Readings) -> Cost:
     """Microseconds of the server's cores per connection by the name of the thread that took them.
 
     The server's workers, the kernel's threads that work for it (ksoftirqd, napi/...), and every
@@ -39,7 +38,7 @@ def thread_cost(seen: Readings, cpus: Collection[int]) -> Cost:
     """
     found: dict[str, float] = defaultdict(float)
     own, kernel, peer = own_processes(seen), kernel_threads(seen), has_peer(seen)
-    for cpu in cpus:
+    for cpu in seen.cpus:
         names = {
             command
             for process in own
@@ -50,14 +49,14 @@ def thread_cost(seen: Readings, cpus: Collection[int]) -> Cost:
                 continue
             counts = not own or command in names or command.startswith(kernel)
             found[_family(command) + ("" if counts else IN_NO_TOTAL)] += spent
-    costs = at_full_speed(seen, cpus, per_connection(seen, found), "task")
+    costs = at_full_speed(seen, per_connection(seen, found), "task")
     small = [name for name, cost in costs.items() if cost is not None and cost < SHOWN_US]
     others = sum(costs.pop(name) or 0.0 for name in small)
     ordered = dict(sorted(costs.items(), key=lambda item: item[1] or 0.0, reverse=True))
     return ordered | ({"others": others} if small else {})
 
 
-def hardware_cost(seen: Readings, cpus: Collection[int]) -> Cost:
+def hardware_cost(seen: Readings) -> Cost:
     """Cycles and instructions of the server's cores per connection, in user and in kernel mode.
 
     Counts, not microseconds; a polling peer's hold those of polling in vain. None when not read.
@@ -66,7 +65,7 @@ def hardware_cost(seen: Readings, cpus: Collection[int]) -> Cost:
     costs: Cost = {}
     for event in HARDWARE:
         for mode in ("user", "kernel"):
-            counts = [seen.growth(f"cpu.{event}", cpu=str(cpu), mode=mode) for cpu in cpus]
+            counts = [seen.growth(f"cpu.{event}", cpu=str(cpu), mode=mode) for cpu in seen.cpus]
             known = [count for count in counts if count is not None]
             whole = (
                 sum(known) / connections if connections >= 1 and len(known) == len(counts) else None

@@ -4,7 +4,6 @@ A check is stated when it holds, too. Reasons to distrust a trial are in `stackc
 """
 
 import math
-from collections.abc import Collection
 
 from pydantic import BaseModel, ConfigDict
 
@@ -30,7 +29,7 @@ class Check(BaseModel):
     reason: str = ""
 
 
-def checks(seen: Readings, server_cpus: Collection[int]) -> list[Check]:
+def checks(seen: Readings) -> list[Check]:
     """The comparisons of one trial; of one that held flows open, that its account of time closes.
 
     A peer that speaks frames itself leaves no receive work to the kernel, so none is compared. A
@@ -50,7 +49,7 @@ def checks(seen: Readings, server_cpus: Collection[int]) -> list[Check]:
     if trial.traffic.network:
         found.append(_loses_as_asked(trial.traffic.network))
     if not core_time.has_peer(seen) and not has_backend(trial):
-        found.append(_receive_work_is_the_servers(seen, server_cpus))
+        found.append(_receive_work_is_the_servers(seen))
     return found
 
 
@@ -132,9 +131,9 @@ def _server_agrees(trial: Trial) -> Check:
     return Check(name=name, holds=served == wanted, wanted=str(wanted), seen=str(served))
 
 
-def _receive_work_is_the_servers(seen: Readings, server_cpus: Collection[int]) -> Check:
+def _receive_work_is_the_servers(seen: Readings) -> Check:
     name = "share of receive work on the server's cores"
-    share = core_time.receive_share(seen, server_cpus)
+    share = core_time.receive_share(seen)
     wanted = f">= {RECEIVE_SHARE:.0%}"
     idle = flows.why_no_connection(seen)
     if share is None or idle:

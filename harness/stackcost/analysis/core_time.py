@@ -81,7 +81,7 @@ IDLE_TASK = ("idle entry", "idle exit")
 Cost = dict[str, float | None]
 
 
-def kernel_seconds(seen: Readings, cpus: Collection[int]) -> Cost:
+def kernel_seconds(seen: Readings) -> Cost:
     """CPU seconds of a server on the kernel's stack, by kind; None for an unknown kind.
 
     The time of other programs is not included, see `foreign_share`. On cores that clients share,
@@ -89,22 +89,22 @@ def kernel_seconds(seen: Readings, cpus: Collection[int]) -> Cost:
     processes only, and both kinds of interrupts are unknown.
     """
     shared = seen.trial.traffic.cores_shared
-    cores = [core_seconds(seen, cpu) for cpu in cpus]
-    task = _process_seconds(seen, cpus)
-    share = _user_share(seen, cpus)
+    cores = [core_seconds(seen, cpu) for cpu in seen.cpus]
+    task = _process_seconds(seen)
+    share = _user_share(seen)
     return {
         "user": None if task is None or share is None else task * share,
         "system": None
         if task is None or share is None
-        else task * (1 - share) + (0.0 if shared else kernel_thread_seconds(seen, cpus)),
+        else task * (1 - share) + (0.0 if shared else kernel_thread_seconds(seen)),
         "irq": None if shared else sum_of([core.irq if core else None for core in cores]),
         "softirq": None if shared else sum_of([core.softirq if core else None for core in cores]),
     }
 
 
-def idle_task_seconds(seen: Readings, cpus: Collection[int]) -> Cost:
+def idle_task_seconds(seen: Readings) -> Cost:
     """CPU seconds in which the idle task entered idle states and left them; None if unknown."""
-    cores = [core_seconds(seen, cpu) for cpu in cpus]
+    cores = [core_seconds(seen, cpu) for cpu in seen.cpus]
     if seen.trial.traffic.cores_shared:
         cores = [None]
     entries = [core.idle_entry if core else None for core in cores]
@@ -112,7 +112,7 @@ def idle_task_seconds(seen: Readings, cpus: Collection[int]) -> Cost:
     return dict(zip(IDLE_TASK, map(sum_of, (entries, exits)), strict=True))
 
 
-def _user_share(seen: Readings, cpus: Collection[int]) -> float | None:
+def _user_share(seen: Readings) -> float | None:
     """Share of user mode in the time of the server's processes.
 
     Where tasks were split at system calls for the whole trial, by that; else `user_mode_share`, or
@@ -120,20 +120,20 @@ def _user_share(seen: Readings, cpus: Collection[int]) -> float | None:
     """
     if _process_samples(seen) and not own_processes(seen):
         return 0.0
-    user, system = (_process_seconds(seen, cpus, kind=kind) for kind in ("user", "system"))
+    user, system = (_process_seconds(seen, kind=kind) for kind in ("user", "system"))
     if user is None and system is None:
-        share = user_mode_share(seen, cpus, own_processes(seen))
+        share = user_mode_share(seen, own_processes(seen))
         if share is not None:
             return share
-        user, system = (_ticks(seen, cpus, kind) for kind in ("user", "system"))
+        user, system = (_ticks(seen, kind) for kind in ("user", "system"))
     if user is None or system is None:
         return None
     return user / (user + system) if user + system else 0.0
 
 
-def _ticks(seen: Readings, cpus: Collection[int], kind: str) -> float | None:
+def _ticks(seen: Readings, kind: str) -> float | None:
     """Seconds of the server's processes that ran on some cores, by the kernel's account."""
-    by_process = [seen.by_label("task.time", "process", cpu=str(cpu)) for cpu in cpus]
+    by_process = [seen.by_label("task.time", "process", cpu=str(cpu)) for cpu in seen.cpus]
     ran = own_processes(seen) & {process for each in by_process for process in each}
     grown = [
         seen.growth(metric, kind=kind, process=process)
@@ -149,13 +149,11 @@ def is_divided_by_account(seen: Readings) -> bool:
     return bool(seen.series("cpu.exact_time", kind="user"))
 
 
-def user_mode_share(
-    seen: Readings, cpus: Collection[int], processes: Collection[str]
-) -> float | None:
+def user_mode_share(seen: Readings, processes: Collection[str]) -> float | None:
     """Share of user mode in these processes' time: by the phase's own samples of some cores, else
     as in the traced warm-up, which is too high; None where neither is known.
     """
-    sampled = sampled_user_share(seen, cpus, processes)
+    sampled = sampled_user_share(seen, processes)
     if sampled is not None:
         return sampled
     seconds = {"user": 0.0, "system": 0.0}
@@ -166,30 +164,30 @@ def user_mode_share(
     return seconds["user"] / whole if whole else None
 
 
-def foreign_share(seen: Readings, cpus: Collection[int]) -> float | None:
+def foreign_share(seen: Readings) -> float | None:
     """Share (0 to 1) of the server's cores that other programs used.
 
     Not of others are the kernel's threads (`kernel_threads`) and, on shared cores, clients, what
     stands behind the server, and the harness.
     """
-    if _process_seconds(seen, cpus) is None:
+    if _process_seconds(seen) is None:
         return None
     window = seen.phases[seen.phase]
     known = {sample.labels["process"] for sample in _process_samples(seen)}
     known |= set(map(str, seen.trial.traffic.others))
     foreign = sum(
         spent
-        for cpu in cpus
+        for cpu in seen.cpus
         for (process, command), spent in seconds_by_process(
             _of_cpu(seen, "task.time", cpu), window, cpu
         ).items()
         if str(process) not in known and not command.startswith(kernel_threads(seen))
     )
     # Growth is scaled from readings to the whole window, so it may be a little more than all of it.
-    return min(1.0, foreign / (window.length * len(cpus)))
+    return min(1.0, foreign / (window.length * len(seen.cpus)))
 
 
-def own_series(seen: Readings, cpus: Collection[int]) -> dict[str, list[list[Sample]]]:
+def own_series(seen: Readings) -> dict[str, list[list[Sample]]]:
     """The counters of what the server's side took: "busy" and its parts of a polling peer, and
     "task", "irq", "softirq" and what the idle task did, of some cores that are not shared. Kinds
     that were not read often enough lack.
@@ -208,12 +206,12 @@ def own_series(seen: Readings, cpus: Collection[int]) -> dict[str, list[list[Sam
         for kind in ("irq", "softirq", *IDLE_TASK):
             found[kind] = [
                 series
-                for cpu in cpus
+                for cpu in seen.cpus
                 for series in seen.series("cpu.exact_time", cpu=str(cpu), kind=kind)
             ]
         found["task"] = [
             series
-            for cpu in cpus
+            for cpu in seen.cpus
             for series in seen.series("task.time", cpu=str(cpu))
             if series[0].labels["process"] in own
             or series[0].labels["command"].startswith(kernel_threads(seen))
@@ -221,13 +219,15 @@ def own_series(seen: Readings, cpus: Collection[int]) -> dict[str, list[list[Sam
     return {kind: series for kind, series in found.items() if series}
 
 
-def _process_seconds(seen: Readings, cpus: Collection[int], **wanted: str) -> float | None:
+def _process_seconds(seen: Readings, **wanted: str) -> float | None:
     """Time of the server's processes themselves, without softirqs and interrupts.
 
     A device that has no program, but threads of the kernel that poll its links, takes none.
     """
     own = own_processes(seen)
-    by_process = [seen.by_label("task.time", "process", cpu=str(cpu), **wanted) for cpu in cpus]
+    by_process = [
+        seen.by_label("task.time", "process", cpu=str(cpu), **wanted) for cpu in seen.cpus
+    ]
     if not _process_samples(seen) or not any(by_process):
         return None
     return sum(spent for each in by_process for name, spent in each.items() if name in own)
@@ -256,18 +256,18 @@ def kernel_threads(seen: Readings) -> tuple[str, ...]:
     return (POLL_THREAD, SOFTIRQ_THREAD, *((WORKER_THREAD,) if tracked else ()))
 
 
-def kernel_thread_seconds(seen: Readings, cpus: Collection[int]) -> float:
+def kernel_thread_seconds(seen: Readings) -> float:
     """Time of these threads on some cores, without softirqs and interrupts."""
-    return _seconds_of(seen, cpus, kernel_threads(seen))
+    return _seconds_of(seen, kernel_threads(seen))
 
 
-def poll_seconds(seen: Readings, cpus: Collection[int]) -> float:
+def poll_seconds(seen: Readings) -> float:
     """Time of the kernel threads that do receive work on some cores (threaded NAPI)."""
-    return _seconds_of(seen, cpus, (POLL_THREAD,))
+    return _seconds_of(seen, (POLL_THREAD,))
 
 
-def _seconds_of(seen: Readings, cpus: Collection[int], names: tuple[str, ...]) -> float:
-    by_command = [seen.by_label("task.time", "command", cpu=str(cpu)) for cpu in cpus]
+def _seconds_of(seen: Readings, names: tuple[str, ...]) -> float:
+    by_command = [seen.by_label("task.time", "command", cpu=str(cpu)) for cpu in seen.cpus]
     return sum(
         spent for each in by_command for name, spent in each.items() if name.startswith(names)
     )
@@ -279,25 +279,25 @@ def core_seconds(seen: Readings, cpu: int) -> CpuSeconds | None:
         return None
     metrics = ("cpu.exact_time", "cpu.traced_time", "cpu.time")
     samples = [sample for metric in metrics for sample in _of_cpu(seen, metric, cpu)]
-    return cpu_seconds(samples, seen.window, cpu, sampled_user_share(seen, [cpu]))
+    return cpu_seconds(samples, seen.window, cpu, sampled_user_share(seen.on([cpu])))
 
 
 def _of_cpu(seen: Readings, metric: str, cpu: int) -> list[Sample]:
     return [sample for series in seen.series(metric, cpu=str(cpu)) for sample in series]
 
 
-def receive_share(seen: Readings, cpus: Collection[int]) -> float | None:
+def receive_share(seen: Readings) -> float | None:
     """Share (0 to 1) of the machine's receive work that ran on some cores.
 
     Receive work: NET_RX softirq anywhere, and the threads that poll an interface on these cores,
     where threaded NAPI without packet steering does all of it.
     """
     by_cpu = seen.by_label("softirq.time", "cpu", vector="NET_RX")
-    polls = poll_seconds(seen, cpus)
+    polls = poll_seconds(seen)
     everywhere = sum(by_cpu.values()) + polls
     if not by_cpu or not everywhere:
         return None
-    return (sum(by_cpu.get(str(cpu), 0.0) for cpu in cpus) + polls) / everywhere
+    return (sum(by_cpu.get(str(cpu), 0.0) for cpu in seen.cpus) + polls) / everywhere
 
 
 def has_peer(seen: Readings) -> bool:

@@ -6,7 +6,7 @@ enough, its cost is that of the slices of time in which nothing outside the mach
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from stackcost.analysis.core_time import (
     BUSY_PARTS,
@@ -22,21 +22,21 @@ from stackcost.analysis.core_time import (
 )
 from stackcost.analysis.flows import completed_in, why_no_connection
 from stackcost.analysis.guest import why_no_time
-from stackcost.analysis.readings import Readings
+from stackcost.analysis.readings import Readings, kept
 from stackcost.analysis.undisturbed import undisturbed
 from stackcost.contracts.roles import POLL_ROLE
 
 KINDS = ("user", "system", "receive polls")
 
 
-def backend_cost(seen: Readings, cpus: Collection[int]) -> Cost:
+def backend_cost(seen: Readings) -> Cost:
     """Microseconds of the server behind a device per completed connection, by kind.
 
     On the device's cores it is a part of the cost of device and server together, which is that of
     the cores. On the generator's cores it is all that is known of the server. Softirqs cannot be
     divided between those who share a core, so they are in no figure of it.
 
-    `cpus`: the cores on which it runs. "user" and "system" are its processes',
+    The readings are on the cores on which it runs. "user" and "system" are its processes',
     "receive polls" the kernel's threads for its interface. Empty if there is no such server.
     """
     roles = {s.labels["process"]: s.labels["role"] for s in seen.samples("backend.cpu_time")}
@@ -44,11 +44,11 @@ def backend_cost(seen: Readings, cpus: Collection[int]) -> Cost:
         return {}
     threads = {process for process, role in roles.items() if role.startswith(POLL_ROLE)}
     spent: dict[str, float] = defaultdict(float)
-    for cpu in cpus:
+    for cpu in seen.cpus:
         for process, seconds in seen.by_label("task.time", "process", cpu=str(cpu)).items():
             spent[process] += seconds
     own = sum(seconds for process, seconds in spent.items() if process in roles.keys() - threads)
-    share = user_mode_share(seen, cpus, roles.keys() - threads)
+    share = user_mode_share(seen, roles.keys() - threads)
     if share is None:
         user, system = (
             sum(
@@ -68,23 +68,17 @@ def backend_cost(seen: Readings, cpus: Collection[int]) -> Cost:
 MICROSECONDS = 1e6
 
 
-def server_cost(seen: Readings, cpus: Collection[int]) -> Cost:
-    """Busy microseconds of the server's side per completed connection, by kind.
-
-    `cpus`: the server's cores. None for a kind that was not read.
+@kept
+def server_cost(seen: Readings) -> Cost:
+    """Busy microseconds of the server's side per completed connection, by kind; None for a kind
+    that was not read.
     """
-    return seen.once(
-        ("server cost", *cpus),
-        lambda: at_full_speed(seen, cpus, uncorrected_cost(seen, cpus)),
-    )
+    return at_full_speed(seen, uncorrected_cost(seen))
 
 
-def uncorrected_cost(seen: Readings, cpus: Collection[int]) -> Cost:
+@kept
+def uncorrected_cost(seen: Readings) -> Cost:
     """The same for the whole window, without correction for slowed cores."""
-    return seen.once(("whole cost", *cpus), lambda: _cost_of_window(seen, cpus))
-
-
-def _cost_of_window(seen: Readings, cpus: Collection[int]) -> Cost:
     if has_peer(seen):
         busy = engine_busy_seconds(seen, "peer")
         told = {part: seen.growth(f"engine.{part}_time", engine="peer") for part in BUSY_PARTS}
@@ -93,28 +87,28 @@ def _cost_of_window(seen: Readings, cpus: Collection[int]) -> Cost:
         if busy is not None and "sending" in known:  # runs before there was "copying" lack that
             parts = {"stack": busy - sum(known.values()), **known}
     else:
-        parts = kernel_seconds(seen, cpus)
+        parts = kernel_seconds(seen)
     return per_connection(seen, parts)
 
 
-def uncorrected_total(seen: Readings, cpus: Collection[int]) -> float | None:
+def uncorrected_total(seen: Readings) -> float | None:
     """The sum of `uncorrected_cost` over its kinds."""
-    return sum_of(uncorrected_cost(seen, cpus).values())
+    return sum_of(uncorrected_cost(seen).values())
 
 
-def server_total(seen: Readings, cpus: Collection[int]) -> float | None:
+def server_total(seen: Readings) -> float | None:
     """Sum of `server_cost` over its kinds; None if one of them is unknown."""
-    return sum_of(server_cost(seen, cpus).values())
+    return sum_of(server_cost(seen).values())
 
 
-def why_no_cost(seen: Readings, cpus: Collection[int]) -> str:
+def why_no_cost(seen: Readings) -> str:
     """Why the server's cost is unknown; empty if it is known.
 
     A cost with a missing part is unknown, because the missing part may be the largest.
     """
     if none := why_none_per_connection(seen):
         return none
-    lacking = [kind for kind, spent in server_cost(seen, cpus).items() if spent is None]
+    lacking = [kind for kind, spent in server_cost(seen).items() if spent is None]
     if not lacking:
         return ""
     metrics = ("engine.busy_time",) if has_peer(seen) else ("cpu.exact_time", "task.time")
@@ -122,7 +116,7 @@ def why_no_cost(seen: Readings, cpus: Collection[int]) -> str:
     return told or f"{' and '.join(lacking)} time was not read"
 
 
-def kernel_cost_on_polling_cores(seen: Readings, cpus: Collection[int]) -> Cost:
+def kernel_cost_on_polling_cores(seen: Readings) -> Cost:
     """Kernel time per completed connection on the cores of a polling peer; empty for others.
 
     It is the cost of the link: a veth copies frames in the kernel, a NIC uses DMA. An unknown part
@@ -130,12 +124,12 @@ def kernel_cost_on_polling_cores(seen: Readings, cpus: Collection[int]) -> Cost:
     """
     if not has_peer(seen):
         return {}
-    softirq = kernel_seconds(seen, cpus)["softirq"]
-    wire = {"softirq": softirq, "receive polls": kernel_thread_seconds(seen, cpus)}
+    softirq = kernel_seconds(seen)["softirq"]
+    wire = {"softirq": softirq, "receive polls": kernel_thread_seconds(seen)}
     return per_connection(seen, wire)
 
 
-def idle_task_cost(seen: Readings, cpus: Collection[int]) -> Cost:
+def idle_task_cost(seen: Readings) -> Cost:
     """Microseconds of the idle task outside of idle states, on cores of a server on the kernel.
 
     Empty for a polling peer: its cores are never idle, and its empty polls are in no cost either.
@@ -143,22 +137,22 @@ def idle_task_cost(seen: Readings, cpus: Collection[int]) -> Cost:
     """
     if has_peer(seen):
         return {}
-    cost = per_connection(seen, idle_task_seconds(seen, cpus))
-    return at_full_speed(seen, cpus, cost)
+    cost = per_connection(seen, idle_task_seconds(seen))
+    return at_full_speed(seen, cost)
 
 
-def generator_cost(seen: Readings, cpus: Collection[int]) -> Cost:
+def generator_cost(seen: Readings) -> Cost:
     """Microseconds per completed connection of the generator itself, not of the server.
 
     "busy": its loop iterations that did work; "softirq": all softirq on its cores; "receive polls":
     the kernel threads that hand a veth's frames over to it. Parts of these two interrupt busy
-    iterations, so they must not be added to them. `cpus`: empty if it is on another host than the
-    server; its kernel is not read there.
+    iterations, so they must not be added to them. The readings are on its cores; on none if it is
+    on another host than the server, as its kernel is not read there.
     """
     parts = {
         "busy": engine_busy_seconds(seen, "generator"),
-        "softirq": kernel_seconds(seen, cpus)["softirq"],
-        "receive polls": poll_seconds(seen, cpus) if cpus else None,
+        "softirq": kernel_seconds(seen)["softirq"],
+        "receive polls": poll_seconds(seen) if seen.cpus else None,
     }
     return per_connection(seen, parts)
 
@@ -179,12 +173,12 @@ def per_connection(seen: Readings, seconds: Mapping[str, float | None]) -> Cost:
     }
 
 
-def at_full_speed(seen: Readings, cpus: Collection[int], cost: Cost, kind: str = "") -> Cost:
+def at_full_speed(seen: Readings, cost: Cost, kind: str = "") -> Cost:
     """A cost of the server's cores in a phase, by kind, during undisturbed slices of time.
 
     `kind`: the kind of all parts. The cost is not changed if there was too little such time.
     """
-    found = undisturbed(seen, cpus) if seen.phase == "sustain" else None
+    found = undisturbed(seen) if seen.phase == "sustain" else None
     if not found or not found.enough:
         return cost
     return {

@@ -112,7 +112,7 @@ def summarise_events(
             EventRow(
                 number=trial.number,
                 server=trial.server,
-                flags=machine_disturbances(Readings(trial).at(EVENT), cores),
+                flags=machine_disturbances(Readings(trial, cores).at(EVENT)),
             )
             for trial in kept
             if EVENT in trial.phases

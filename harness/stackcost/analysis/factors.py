@@ -43,7 +43,6 @@ MEMORY = Declared(
 def factors(
     trials: Sequence[Readings],
     servers: tuple[str, str],
-    server_cpus: Collection[int],
     ceilings: Mapping[str, float],
     past: Mapping[int, str],
     merged: Merged,
@@ -53,7 +52,7 @@ def factors(
     CPU: at the load of `headline`. Memory: the slopes, in bytes per open flow.
     """
     above, below = servers
-    found = headline(trials, servers, server_cpus, ceilings, past)
+    found = headline(trials, servers, ceilings, past)
     own = [
         seen
         for seen in trials
@@ -62,11 +61,7 @@ def factors(
     design = Design(paired=True)
 
     def costs(server: str) -> Series:
-        seen = {
-            each.trial.round: _whole_cost(each, server_cpus)
-            for each in own
-            if each.trial.server == server
-        }
+        seen = {each.trial.round: _whole_cost(each) for each in own if each.trial.server == server}
         return Series.of(seen, "us", found.words if found.rate is None else "")
 
     flows, at = _open_flows(trials, servers, merged)
@@ -77,11 +72,11 @@ def factors(
     return [_factor(servers, *each) for each in found_both]
 
 
-def _whole_cost(seen: Readings, cpus: Collection[int]) -> float | None:
+def _whole_cost(seen: Readings) -> float | None:
     """CPU per connection of a load trial, with the kernel's work on a polling peer's cores; None if
     a part is unknown.
     """
-    parts = (server_cost(seen, cpus), kernel_cost_on_polling_cores(seen, cpus))
+    parts = (server_cost(seen), kernel_cost_on_polling_cores(seen))
     return sum_of([spent for part in parts for spent in part.values()])
 
 
@@ -95,7 +90,6 @@ class Headline(NamedTuple):
 def headline(
     trials: Sequence[Readings],
     servers: Collection[str],
-    server_cpus: Collection[int],
     ceilings: Mapping[str, float],
     past: Mapping[int, str],
 ) -> Headline:
@@ -107,7 +101,7 @@ def headline(
     their results would bias the figures.
     """
     own = [s for s in trials if s.trial.server in servers and not s.trial.traffic.holds]
-    known = [seen for seen in own if server_total(seen, server_cpus) is not None]
+    known = [seen for seen in own if server_total(seen) is not None]
     met = [{s.trial.offered_cps for s in known if s.trial.server == name} for name in servers]
     common = set.intersection(*met) if met else set()
     over = {
@@ -117,10 +111,10 @@ def headline(
     }
     held = common - over.keys()
     if not common:
-        return Headline(None, _why_no_load(own, servers, server_cpus))
+        return Headline(None, _why_no_load(own, servers))
     if not held:
         lowest = min(common)
-        disturbed = [each for seen in own if (each := disturbances(seen, server_cpus)[:1])]
+        disturbed = [each for seen in own if (each := disturbances(seen)[:1])]
         if 2 * len(disturbed) > len(own):
             return Headline(
                 None,
@@ -134,7 +128,7 @@ def headline(
         )
 
     def distrusted(rate: float) -> int:
-        return sum(bool(flags_of(s, server_cpus)) for s in known if s.trial.offered_cps == rate)
+        return sum(bool(flags_of(s)) for s in known if s.trial.offered_cps == rate)
 
     words = ""
     if ceilings:
@@ -148,13 +142,11 @@ def headline(
     return Headline(best, f"{rate_words(best)} connections/s{words}")
 
 
-def _why_no_load(
-    own: Sequence[Readings], servers: Collection[str], server_cpus: Collection[int]
-) -> str:
+def _why_no_load(own: Sequence[Readings], servers: Collection[str]) -> str:
     """What the cost of a server lacks, where that is known of any trial."""
     for name in servers:
         trials = [seen for seen in own if seen.trial.server == name]
-        reasons = [reason for seen in trials if (reason := why_no_cost(seen, server_cpus))]
+        reasons = [reason for seen in trials if (reason := why_no_cost(seen))]
         if trials and len(reasons) == len(trials):
             return f"the cost of {name} is not known: {reasons[0]}"
     return "no load was measured on both servers"

@@ -5,7 +5,7 @@ is the only one that is taken while a run goes, by `disturbances`, and what came
 which trial was set aside, and why.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from hdrh.histogram import HdrHistogram
 
@@ -27,17 +27,17 @@ from stackcost.contracts.trial import CUT_SHORT, Trial
 FULL, NOT_FULL = 0.95, 0.90  # shares of cores' time
 
 
-def flags_of(seen: Readings, server_cpus: Collection[int]) -> list[str]:
+def flags_of(seen: Readings) -> list[str]:
     """Reasons to distrust a trial, in words; empty is good.
 
-    Of a trial that was cut short that alone. `server_cpus`: the server's cores.
+    Of a trial that was cut short that alone.
     """
     trial = seen.trial
     if trial.set_aside == CUT_SHORT:
         return [CUT_SHORT]
     found = failures_of(seen)
     for flag in trial.traffic.flags:
-        found += FLAGS[flag](seen, server_cpus)
+        found += FLAGS[flag](seen)
     return [*found, *_kernel_log(seen), *_of_clocks(seen), *mark(seen)]
 
 
@@ -58,14 +58,14 @@ def failures_of(seen: Readings) -> list[str]:
     return list(dict.fromkeys(found + carriers))
 
 
-def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
+def disturbances(seen: Readings) -> list[str]:
     """What the machine or the load's side did to a trial; no fault of the server's.
 
     Such a trial says little of the server, so it is worth repeating. The machine comes first: what
     it does makes a generator late, too.
     """
     trial = seen.trial
-    found = machine_disturbances(seen.at(trial.traffic.main_phase), server_cpus)
+    found = machine_disturbances(seen.at(trial.traffic.main_phase))
     found += generator_limits(seen)
     if not trial.traffic.holds:  # of held flows it matters how many there are, not when they came
         found += late_starts(seen)
@@ -76,11 +76,11 @@ def disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
     return found + _clients_not_running(seen)
 
 
-def machine_disturbances(seen: Readings, server_cpus: Collection[int]) -> list[str]:
+def machine_disturbances(seen: Readings) -> list[str]:
     """What the machine alone did to a trial in a phase."""
     found = _suspended(seen)
     if not why_no_time(seen):
-        found += _disturbed_cores(seen, server_cpus)
+        found += _disturbed_cores(seen)
     return found
 
 
@@ -99,7 +99,7 @@ def _clients_not_running(seen: Readings) -> list[str]:
     ]
 
 
-def _disturbed_cores(seen: Readings, server_cpus: Collection[int]) -> list[str]:
+def _disturbed_cores(seen: Readings) -> list[str]:
     """What falsifies CPU time, the largest share first: it is the cause to look for.
 
     An emulated host has none: its cores are programs among others.
@@ -110,10 +110,10 @@ def _disturbed_cores(seen: Readings, server_cpus: Collection[int]) -> list[str]:
         if share > thresholds.STEAL_LIMIT
     ]
     if not seen.trial.traffic.holds:
-        foreign = core_time.foreign_share(seen, server_cpus)
+        foreign = core_time.foreign_share(seen)
         if foreign is not None and foreign > thresholds.FOREIGN_LIMIT:
             found.append((foreign, f"other programs took {foreign:.1%} of the server's cores"))
-        found += _slowed(seen, server_cpus)
+        found += _slowed(seen)
     return [words for _, words in sorted(found, key=lambda each: -each[0])]
 
 
@@ -186,11 +186,11 @@ def _of_clocks(seen: Readings) -> list[str]:
     ]
 
 
-def _slowed(seen: Readings, server_cpus: Collection[int]) -> list[tuple[float, str]]:
+def _slowed(seen: Readings) -> list[tuple[float, str]]:
     """By how much the server's cores were slowed, and words for it, if that was too long for the
     rest of the trial to be its cost.
     """
-    slowed, found = slowed_share(seen, server_cpus), undisturbed(seen, server_cpus)
+    slowed, found = slowed_share(seen), undisturbed(seen)
     if slowed is None or slowed <= thresholds.SLOWED_LIMIT or (found and found.enough):
         return []
     least = thresholds.UNDISTURBED_LEAST_S
@@ -365,8 +365,8 @@ def _wavered(seen: Readings, limit: float) -> list[str]:
     return [f"the rate varied by {steady.variation:.1%} from second to second"]
 
 
-def _of_clients(seen: Readings, server_cpus: Collection[int]) -> list[str]:
-    found = _what_set_the_rate(seen, server_cpus)
+def _of_clients(seen: Readings) -> list[str]:
+    found = _what_set_the_rate(seen)
     found += _wavered(seen, thresholds.CLOSED_LOOP_VARIATION_LIMIT)
     overflows = seen.growth("tcp.counter", counter="TcpExtListenOverflows")
     if overflows:
@@ -380,9 +380,9 @@ def _of_stack(stack_check: StackCheck) -> str:
     return "carried by the kernel's stack"
 
 
-def _what_set_the_rate(seen: Readings, server_cpus: Collection[int]) -> list[str]:
+def _what_set_the_rate(seen: Readings) -> list[str]:
     """Whether the rate of HTTP clients was set by something else than the server."""
-    clients, server = busy_share(seen, load_cpus(seen, server_cpus)), busy_share(seen, server_cpus)
+    clients, server = busy_share(seen.on(load_cpus(seen))), busy_share(seen)
     if clients is None or server is None:
         return []
     told = limit_beside_server(clients, server, bool(seen.trial.offered_cps))
@@ -418,10 +418,10 @@ FAILURES: dict[Failure, Callable[[Readings], list[str]]] = {
     "rate missed": _of_rate,
     "flows not held": _of_hold,
 }
-FLAGS: dict[Flag, Callable[[Readings, Collection[int]], list[str]]] = {
+FLAGS: dict[Flag, Callable[[Readings], list[str]]] = {
     "disturbed": disturbances,
-    "suspended": lambda seen, cpus: _suspended(seen),
-    "readings": lambda seen, cpus: _of_readings(seen),
-    "unsteady": lambda seen, cpus: _wavered(seen, thresholds.VARIATION_LIMIT),
+    "suspended": _suspended,
+    "readings": _of_readings,
+    "unsteady": lambda seen: _wavered(seen, thresholds.VARIATION_LIMIT),
     "closed loop": _of_clients,
 }

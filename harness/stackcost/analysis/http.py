@@ -1,6 +1,5 @@
 """What HTTP clients measured in a trial."""
 
-from collections.abc import Collection
 from typing import Literal
 
 from hdrh.histogram import HdrHistogram
@@ -46,7 +45,7 @@ def _served_as_asked(trial: Trial) -> Check | None:
     return Check(name=name, holds=least <= served <= most, wanted=wanted, seen=str(served))
 
 
-def load_cpus(seen: Readings, server_cpus: Collection[int]) -> list[int]:
+def load_cpus(seen: Readings) -> list[int]:
     """Cores on which client processes ran and no server was meant to."""
     own = set(map(str, seen.trial.traffic.processes))
     ran = {
@@ -54,19 +53,19 @@ def load_cpus(seen: Readings, server_cpus: Collection[int]) -> list[int]:
         for sample in seen.samples("task.time")
         if sample.labels.get("process") in own
     }
-    return sorted(set(map(int, ran)) - set(server_cpus))
+    return sorted(set(map(int, ran)) - set(seen.cpus))
 
 
-def busy_share(seen: Readings, cpus: Collection[int]) -> float | None:
+def busy_share(seen: Readings) -> float | None:
     """Share (0 to 1) of some cores' time that was not idle; None when not read."""
-    cores = [core_time.core_seconds(seen, number) for number in cpus]
+    cores = [core_time.core_seconds(seen, number) for number in seen.cpus]
     known = [core.idle for core in cores if core and core.idle is not None]
     if not known or len(known) < len(cores):
         return None
     return 1 - sum(known) / (seen.phases[seen.phase].length * len(known))
 
 
-def client_cost(seen: Readings, cpus: Collection[int]) -> dict[str, float | None]:
+def client_cost(seen: Readings) -> dict[str, float | None]:
     """Microseconds of the clients' side per request; never the server's.
 
     "user" and "system": of the client processes, exact as a sum and divided as in the warm-up, or
@@ -78,13 +77,13 @@ def client_cost(seen: Readings, cpus: Collection[int]) -> dict[str, float | None
     counts = seen.trial.traffic.counted
     used = counts.cpu_seconds if counts else {}
     whole = sum(used.values())
-    user = core_time.user_mode_share(seen, cpus, own)
+    user = core_time.user_mode_share(seen, own)
     if user is None and whole:
         user = used["user"] / whole
     seconds = {
         "user": task * user if task and user is not None else None,
         "system": task * (1 - user) if task and user is not None else None,
-        "softirq": core_time.kernel_seconds(seen, cpus)["softirq"],
+        "softirq": core_time.kernel_seconds(seen)["softirq"],
     }
     return cpu.per_connection(seen, seconds)
 

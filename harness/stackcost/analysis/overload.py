@@ -4,8 +4,6 @@ There a connection waits and is sent again, and what it costs is the cost of a c
 is shown, and is in no headline.
 """
 
-from collections.abc import Collection
-
 from stackcost.analysis import flows
 from stackcost.analysis.core_time import engine_busy_share, has_peer, kernel_seconds, sum_of
 from stackcost.analysis.readings import Readings
@@ -13,18 +11,18 @@ from stackcost.analysis.thresholds import LOST_LIMIT, SERVER_BUSY_LIMIT
 from stackcost.contracts.load import rate_words
 
 
-def overload(seen: Readings, cpus: Collection[int], spins: bool = False) -> list[str]:
+def overload(seen: Readings, spins: bool = False) -> list[str]:
     """The signs that the server was past its ceiling; empty when it held the load.
 
-    `cpus`: the server's cores. `spins`: it polls while it has nothing to do, so that a busy core
+    `spins`: it polls while it has nothing to do, so that a busy core
     is no sign. HTTP clients are asked for their server's ceiling, and so have none.
     """
     if seen.trial.traffic.unit == "request" or "sustain" not in seen.phases:
         return []
-    return [*out_of_time(seen, cpus, spins), *_behind(seen), *_lost(seen)]
+    return [*out_of_time(seen, spins), *_behind(seen), *_lost(seen)]
 
 
-def out_of_time(seen: Readings, cpus: Collection[int], spins: bool = False) -> list[str]:
+def out_of_time(seen: Readings, spins: bool = False) -> list[str]:
     """The cores on which the server had no time left; arguments as of `overload`."""
     if has_peer(seen):
         share = engine_busy_share(seen, "peer")
@@ -34,8 +32,8 @@ def out_of_time(seen: Readings, cpus: Collection[int], spins: bool = False) -> l
         return []
     length = seen.phases["sustain"].length
     found = []
-    for cpu in cpus:
-        own = sum_of(kernel_seconds(seen, (cpu,)).values())  # other programs are a disturbance
+    for cpu in seen.cpus:
+        own = sum_of(kernel_seconds(seen.on([cpu])).values())  # other programs are a disturbance
         if own is not None and own / length > SERVER_BUSY_LIMIT:
             found.append(f"it used {own / length:.0%} of core {cpu}")
     return found

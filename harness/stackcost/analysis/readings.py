@@ -6,8 +6,9 @@ series is cut at the edges of a window is said in `stackcost.analysis.window`.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from copy import copy
+from functools import wraps
 from typing import Any, Self, TypeVar
 
 from stackcost.analysis import window as cutting
@@ -24,14 +25,15 @@ Cut = Callable[[cutting.Known, Window], float | None]
 class Readings:
     """What one trial read. `trial`: the trial itself, for all that is not a sample.
 
-    `phase`: the one that all figures are of, the sustain phase unless `at` named another. `phases`:
-    its windows by name. Of a load by profiles the sustain window begins where the rate
+    `phase` and `cpus`: what all figures are of: the sustain phase and the server's cores, unless
+    `at` and `on` named others. Without cores, figures of cores are unknown. `phases`: its windows
+    by name. Of a load by profiles the sustain window begins where the rate
     had become steady, if that is later than planned; `warm_up_s` are the seconds from the start of
     the load to there, None with too few readings and of other trials.
     """
 
-    def __init__(self, trial: Trial):
-        self.trial, self.phase = trial, "sustain"
+    def __init__(self, trial: Trial, cpus: Sequence[int] = ()):
+        self.trial, self.phase, self.cpus = trial, "sustain", tuple(cpus)
         self._found: dict[Hashable, Any] = {}
         self._known: dict[tuple[str, Labels], cutting.Known] = {}
         self._metrics = _by_series(trial.samples)
@@ -47,18 +49,19 @@ class Readings:
 
     def at(self, phase: str) -> Self:
         """The same readings in another phase."""
-        return self if phase == self.phase else self.once(("at", phase), lambda: self._at(phase))
+        return self._of(phase, self.cpus)
 
-    def _at(self, phase: str) -> Self:
-        other = copy(self)
-        other.phase, other._found = phase, {}
-        return other
+    def on(self, cpus: Sequence[int]) -> Self:
+        """The same readings on other cores."""
+        return self._of(self.phase, tuple(cpus))
 
-    def once(self, key: Hashable, find: Callable[[], Found]) -> Found:
-        """What `find` returns, kept under `key`: many figures of a trial rest on the same one."""
-        if key not in self._found:
-            self._found[key] = find()
-        return self._found[key]  # type: ignore[no-any-return]
+    def _of(self, phase: str, cpus: tuple[int, ...]) -> Self:
+        if (phase, cpus) == (self.phase, self.cpus):
+            return self
+        if (phase, cpus) not in self._found:
+            other = self._found[phase, cpus] = copy(self)
+            other.phase, other.cpus, other._found = phase, cpus, {}
+        return self._found[phase, cpus]  # type: ignore[no-any-return]
 
     def growth(self, metric: str, **wanted: str) -> float | None:
         """By how much counters grew in a phase, summed over the series; None when not read."""
@@ -142,6 +145,18 @@ class Readings:
         for labels, samples in self._metrics.get(metric, {}).items():
             if wanted.items() <= dict(labels).items():
                 yield labels, samples
+
+
+def kept(find: Callable[[Readings], Found]) -> Callable[[Readings], Found]:
+    """A function whose result is kept with the readings: many figures rest on the same one."""
+
+    @wraps(find)
+    def of(seen: Readings) -> Found:
+        if find not in seen._found:
+            seen._found[find] = find(seen)
+        return seen._found[find]  # type: ignore[no-any-return]
+
+    return of
 
 
 def _by_series(samples: list[Sample]) -> dict[str, dict[Labels, list[Sample]]]:

@@ -1,16 +1,14 @@
 """Whether something outside of this machine made the server's cores slower during a trial."""
 
-from collections.abc import Collection
-
 from stackcost.analysis.readings import Readings
 
 
-def slowed_share(seen: Readings, cpus: Collection[int]) -> float | None:
+def slowed_share(seen: Readings) -> float | None:
     """By how much longer a piece of known work took than it can: 0.1 is a tenth; mean of the cores.
 
     It can take as little as it ever did since the server was started. None when not read.
     """
-    shares = [_of_core(seen, cpu) for cpu in cpus]
+    shares = [_of_core(seen, cpu) for cpu in seen.cpus]
     known = [share for share in shares if share is not None]
     return sum(known) / len(known) if known and len(known) == len(shares) else None
 

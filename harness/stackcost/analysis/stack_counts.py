@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
-from stackcost.analysis.readings import Readings
+from stackcost.analysis.readings import Readings, kept
 from stackcost.analysis.thresholds import SHARE_SAMPLES
 from stackcost.contracts.functions import RETURNS
 from stackcost.contracts.sample import Sample
@@ -34,34 +34,13 @@ class StackCount(NamedTuple):
         return self.kind == "user" and not IN_KERNEL.match(self.stack)
 
 
-def stacks(seen: Readings, cpus: Collection[int]) -> list[StackCount]:
+@kept
+def stacks(seen: Readings) -> list[StackCount]:
     """What the server's side was found in, on its cores, in a phase; idle polling too."""
-    return seen.once(("stacks", *cpus), lambda: _stacks(seen, cpus))
-
-
-def sampled_user_share(
-    seen: Readings, cpus: Collection[int], processes: Collection[str] | None = None
-) -> float | None:
-    """Share (0 to 1) of user mode in the samples of tasks on some cores in a phase.
-
-    `processes`: those of these alone; None: of all tasks. None with fewer than SHARE_SAMPLES.
-    """
-    found = [
-        each
-        for each in stacks(seen, cpus)
-        if each.kind in TASKS and (processes is None or each.process in processes)
-    ]
-    whole = sum(each.times for each in found)
-    if whole < SHARE_SAMPLES:
-        return None
-    return sum(each.times for each in found if each.in_user_mode) / whole
-
-
-def _stacks(seen: Readings, cpus: Collection[int]) -> list[StackCount]:
     window = seen.window
     if window is None:
         return []
-    wanted, found = set(map(str, cpus)), []
+    wanted, found = set(map(str, seen.cpus)), []
     for series in seen.series("stack.samples"):
         labels = series[0].labels
         if labels.get("cpu") not in wanted:
@@ -71,6 +50,22 @@ def _stacks(seen: Readings, cpus: Collection[int]) -> list[StackCount]:
             process, command = labels["process"], labels["command"]
             found.append(StackCount(labels["kind"], process, command, labels["stack"], count))
     return found
+
+
+def sampled_user_share(seen: Readings, processes: Collection[str] | None = None) -> float | None:
+    """Share (0 to 1) of user mode in the samples of tasks on some cores in a phase.
+
+    `processes`: those of these alone; None: of all tasks. None with fewer than SHARE_SAMPLES.
+    """
+    found = [
+        each
+        for each in stacks(seen)
+        if each.kind in TASKS and (processes is None or each.process in processes)
+    ]
+    whole = sum(each.times for each in found)
+    if whole < SHARE_SAMPLES:
+        return None
+    return sum(each.times for each in found if each.in_user_mode) / whole
 
 
 def _count(series: list[Sample], moment: float) -> float:

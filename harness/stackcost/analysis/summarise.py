@@ -81,12 +81,12 @@ def _seconds(seen: Readings, core: str) -> dict[str, float]:
 
 def summarise(trials: Sequence[Trial], context: Context) -> Summary:
     """The whole answer of a run; figures of parts that did not run are None with a reason."""
-    every_trial = [Readings(trial) for trial in trials]
+    every_trial = [Readings(trial, context.server_cpus) for trial in trials]
     everything = [seen for seen in every_trial if not seen.trial.set_aside]
     past = _past_ceiling(everything, context)
     loads = [seen for seen in everything if not seen.trial.traffic.holds]
     loaded = {seen.trial.server for seen in loads}
-    common = headline(loads, loaded, context.server_cpus, context.ceilings, past).rate
+    common = headline(loads, loaded, context.ceilings, past).rate
     return Summary(
         run=context.run,
         title=context.title,
@@ -102,7 +102,6 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
             for factor in factors(
                 everything,
                 pair,
-                context.server_cpus,
                 context.ceilings,
                 past,
                 context.merged_caches,
@@ -124,7 +123,7 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
 def _past_ceiling(trials: Sequence[Readings], context: Context) -> dict[int, str]:
     """By the number of a load trial, the first sign that its server was past its ceiling."""
     signs = {
-        seen.trial.number: overload(seen, context.server_cpus, _spins(seen, context))
+        seen.trial.number: overload(seen, _spins(seen, context))
         for seen in trials
         if not seen.trial.traffic.holds
     }
@@ -165,8 +164,7 @@ def _server_result(
         memories=_memory_by_state(
             own, [trial for trial in trials if trial.server == name], context.merged_caches
         ),
-        headline=common
-        or headline(loads, [name], context.server_cpus, context.ceilings, past).rate,
+        headline=common or headline(loads, [name], context.ceilings, past).rate,
     )
 
 
@@ -240,7 +238,7 @@ def _level(
         timed=timed(made),
         attempted=_attempted(trials),
         acceptance=[] if test else acceptance(trials),
-        flagged_trials=sum(bool(flags_of(seen, context.server_cpus)) for seen in trials),
+        flagged_trials=sum(bool(flags_of(seen)) for seen in trials),
         past_ceiling=next((past[t.trial.number] for t in trials if t.trial.number in past), ""),
         not_held=_not_held(trials, context, past),
         generators={
@@ -258,7 +256,7 @@ def _not_held(trials: Sequence[Readings], context: Context, past: Mapping[int, s
     if not over:
         return ""
     for seen in over:
-        full = bool(out_of_time(seen, context.server_cpus, _spins(seen, context)))
+        full = bool(out_of_time(seen, _spins(seen, context)))
         if full or any(queues(seen)):
             return "past the ceiling"
     return "not all passed"
@@ -289,25 +287,24 @@ def _row(seen: Readings, context: Context) -> TrialRow:
         completed=load.completed,
         failed=load.failed,
         retransmitted=load.retransmitted,
-        server_cpu_total=None if load.holds else cpu.server_total(seen, context.server_cpus),
-        whole_cpu_total=None if load.holds else cpu.uncorrected_total(seen, context.server_cpus),
-        undisturbed=None if load.holds else undisturbed_seconds(seen, context.server_cpus),
+        server_cpu_total=None if load.holds else cpu.server_total(seen),
+        whole_cpu_total=None if load.holds else cpu.uncorrected_total(seen),
+        undisturbed=None if load.holds else undisturbed_seconds(seen),
         memory_read_time=None if load.holds else memory_read_nanoseconds(seen),
         system_call_time=None if load.holds else system_call_nanoseconds(seen),
         warm_up_s=seen.warm_up_s,
         variation=steady.variation if steady else None,
         drift=steady.drift if steady else None,
         correlation=steady.correlation if steady else None,
-        flags=flags_of(seen, context.server_cpus)
-        + ([f"in no figure: {trial.set_aside}"] if trial.set_aside else []),
+        flags=flags_of(seen) + ([f"in no figure: {trial.set_aside}"] if trial.set_aside else []),
         failures=failures_of(seen),
-        disturbed=[] if trial.set_aside else disturbances(seen, context.server_cpus),
+        disturbed=[] if trial.set_aside else disturbances(seen),
         set_aside=trial.set_aside,
-        checks=[] if trial.set_aside else _checks(seen, context.server_cpus),
+        checks=[] if trial.set_aside else _checks(seen),
     )
 
 
-def _checks(seen: Readings, server_cpus: Collection[int]) -> list[checks.Check]:
+def _checks(seen: Readings) -> list[checks.Check]:
     if seen.trial.traffic.unit == "request":
         return http.comparisons(seen)
-    return checks.checks(seen, server_cpus)
+    return checks.checks(seen)

@@ -6,14 +6,14 @@ by the server's own time. The effect of other load on shared caches and memory r
 time of a read from there shows how large it is.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from stackcost.analysis.core_time import BUSY_PARTS, has_peer, own_series
 from stackcost.analysis.flows import completed_rate, kept_up
-from stackcost.analysis.readings import Readings
+from stackcost.analysis.readings import Readings, kept
 from stackcost.analysis.slowed import least_seconds, slowed_share
 from stackcost.analysis.thresholds import SLOWED_LIMIT, UNDISTURBED_LEAST_S
 from stackcost.contracts.sample import Sample
@@ -38,17 +38,14 @@ class Undisturbed(NamedTuple):
         return self.seconds >= UNDISTURBED_LEAST_S
 
 
-def undisturbed(seen: Readings, cpus: Collection[int]) -> Undisturbed | None:
+@kept
+def undisturbed(seen: Readings) -> Undisturbed | None:
     """None of a trial that was not read often, as a TRex's is not, of one of a search, which is
     judged by what it lost whenever that was, and where the server did not keep up with its load.
 
     What such a server completes is less while it is slowed, and when it did is not known.
     """
-    return seen.once(("undisturbed", *cpus), lambda: _undisturbed(seen, cpus))
-
-
-def _undisturbed(seen: Readings, cpus: Collection[int]) -> Undisturbed | None:
-    own, edges = own_series(seen, cpus), _edges(seen, cpus)
+    own, edges = own_series(seen), _edges(seen)
     rate, offered = completed_rate(seen), seen.trial.offered_cps
     requests = seen.trial.traffic.unit == "request"
     if requests or not offered or rate is None or not kept_up(rate, offered):
@@ -57,7 +54,7 @@ def _undisturbed(seen: Readings, cpus: Collection[int]) -> Undisturbed | None:
         return None
     if not own or len(edges) < 2:
         return None
-    slowed = np.max([_slowed(seen, each, edges) for each in cpus], axis=0)
+    slowed = np.max([_slowed(seen, each, edges) for each in seen.cpus], axis=0)
     good = slowed <= SLOWED_LIMIT
     lengths = np.diff(edges)
     seconds = float(lengths[good].sum())
@@ -80,20 +77,20 @@ def _undisturbed(seen: Readings, cpus: Collection[int]) -> Undisturbed | None:
             if part.sum()
         },
         float(np.average(slowed[good], weights=lengths[good])),
-        _memory_read_seconds(seen, cpus, edges, good),
+        _memory_read_seconds(seen, edges, good),
     )
 
 
-def slowed_by(seen: Readings, cpus: Collection[int]) -> float | None:
+def slowed_by(seen: Readings) -> float | None:
     """By how much longer than its minimum the known work took during the time of a trial's cost."""
-    found = undisturbed(seen, cpus)
-    return found.slowed if found and found.enough else slowed_share(seen, cpus)
+    found = undisturbed(seen)
+    return found.slowed if found and found.enough else slowed_share(seen)
 
 
-def _edges(seen: Readings, cpus: Collection[int]) -> np.ndarray:
+def _edges(seen: Readings) -> np.ndarray:
     """Moments in the sustain window at which the speed of all cores was known."""
     window = seen.phases.get("sustain")
-    times = [[s.time for part in _work(seen, each) for s in part] for each in cpus]
+    times = [[s.time for part in _work(seen, each) for s in part] for each in seen.cpus]
     if not window or not times or not all(times):
         return np.array([])
     moments = np.array(min(times, key=len))
@@ -114,19 +111,17 @@ def _slowed(seen: Readings, core: int, edges: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(slowed), slowed, np.inf)
 
 
-def _memory_read_seconds(
-    seen: Readings, cpus: Collection[int], edges: np.ndarray, good: np.ndarray
-) -> float | None:
+def _memory_read_seconds(seen: Readings, edges: np.ndarray, good: np.ndarray) -> float | None:
     """Mean over the reads of all cores in the slices that are good."""
     spent, done = (
         [
             np.diff(_at(series, edges))[good].sum()
-            for each in cpus
+            for each in seen.cpus
             for series in seen.series(metric, cpu=str(each))
         ]
         for metric in ("core.memory_read_time", "core.work_count")
     )
-    return float(sum(spent) / sum(done)) if len(spent) == len(cpus) and sum(done) else None
+    return float(sum(spent) / sum(done)) if len(spent) == len(seen.cpus) and sum(done) else None
 
 
 def _at(series: Sequence[Sample], edges: np.ndarray) -> np.ndarray:

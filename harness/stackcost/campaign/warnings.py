@@ -45,7 +45,7 @@ class DisturbedInARow:
 
     def words(self, trial: Trial, cpus: Collection[int]) -> str:
         """A sentence after the third such trial, once; else empty. `cpus`: the server's."""
-        found = disturbances(Readings(trial), cpus)
+        found = disturbances(Readings(trial, cpus))
         self._causes = self._causes + found[:1] if found else []
         if len(self._causes) != IN_A_ROW:
             return ""

@@ -36,7 +36,7 @@ TRIAL_COLUMNS = {
 }
 
 
-def why(run: str, system: str, seen: Readings, cpus: tuple[int, ...]) -> Iterator[Row]:
+def why(run: str, system: str, seen: Readings) -> Iterator[Row]:
     """CPU time by what was done and on whose behalf in one trial."""
     head = {
         "run": run,
@@ -46,7 +46,7 @@ def why(run: str, system: str, seen: Readings, cpus: tuple[int, ...]) -> Iterato
         "test": seen.trial.traffic.test,
         "offered_cps": seen.trial.offered_cps,
     }
-    found, reason = attribution(seen, cpus), why_none(seen, cpus)
+    found, reason = attribution(seen), why_none(seen)
     if reason or not found:
         yield {**head, "reason": reason}
         return

@@ -81,8 +81,8 @@ class Run:
             (
                 row
                 for folder, before in self._numbered()
-                for seen, cpus in sampled_trials(folder)
-                for row in rows.why(folder.manifest().run, before + seen.trial.server, seen, cpus)
+                for seen in sampled_trials(folder)
+                for row in rows.why(folder.manifest().run, before + seen.trial.server, seen)
             ),
         )
 
@@ -97,7 +97,7 @@ class Run:
             (
                 row
                 for folder, before in self._numbered()
-                for seen, _ in sampled_trials(folder)
+                for seen in sampled_trials(folder)
                 for row in rows.counts(folder.manifest().run, before + seen.trial.server, seen)
             ),
         )

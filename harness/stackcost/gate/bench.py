@@ -215,7 +215,7 @@ class LocalBench:
             purpose=FOR_LOAD if number == SEARCH else JUDGED,
             seconds=_seconds_of_trial(sustain_s),
         )
-        found = gate_trial(Readings(trial), session.experiment.cores.server)
+        found = gate_trial(Readings(trial, session.experiment.cores.server))
         if found is None:
             raise StackcostError(
                 f"the generator counted no connections in trial {trial.number}",

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from statistics import median
 from typing import Self
 
@@ -104,38 +104,38 @@ class GateTrial(BaseModel):
         return self.idle is not None and self.idle <= GATE_FULL_IDLE
 
 
-def gate_trial(seen: Readings, cpus: Collection[int]) -> GateTrial | None:
+def gate_trial(seen: Readings) -> GateTrial | None:
     """The short form of a trial; None if its connections were not counted."""
     rate = completed_rate(seen)
     if rate is None:
         return None
-    (foreign, stolen), slowed = _taken_shares(seen, cpus), slowed_by(seen, cpus)
-    cost, counted = cpu.server_cost(seen, cpus), undisturbed(seen, cpus)
+    (foreign, stolen), slowed = _taken_shares(seen), slowed_by(seen)
+    cost, counted = cpu.server_cost(seen), undisturbed(seen)
     memory_read_s = counted.memory_read_s if counted and counted.enough else None
-    full_us = [(least_seconds(seen, each) or 0.0) * cpu.MICROSECONDS for each in cpus]
+    full_us = [(least_seconds(seen, each) or 0.0) * cpu.MICROSECONDS for each in seen.cpus]
     return GateTrial(
-        cps=_short(whole_cores_rate(seen, cost, cpus) or rate),
+        cps=_short(whole_cores_rate(seen, cost) or rate),
         completed_cps=_short(rate),
         offered_cps=seen.trial.offered_cps,
         cpu=_short_cost(cost),
-        softirq=_short_cost(softirq_cost(seen, cpus)),
+        softirq=_short_cost(softirq_cost(seen)),
         foreign=None if foreign is None else _short(foreign),
         stolen=None if stolen is None else _short(stolen),
-        idle=_idle_share(seen, cpus),
+        idle=_idle_share(seen),
         slowed=None if slowed is None else _short(slowed),
         counted_s=_short(counted.seconds) if counted else None,
         memory_read_ns=_short(memory_read_s * NANOSECONDS) if memory_read_s else None,
         full_speed_us=_short(max(full_us)) if all(full_us) else None,
-        whole=_whole(seen, cpus, rate),
+        whole=_whole(seen, rate),
     )
 
 
-def _whole(seen: Readings, cpus: Collection[int], rate: float) -> UncorrectedTrial | None:
+def _whole(seen: Readings, rate: float) -> UncorrectedTrial | None:
     memory_read_s, call_s = memory_read_seconds(seen), system_call_seconds(seen)
     if not call_s:
         return None
     memory_read_ns = _short(memory_read_s * NANOSECONDS) if memory_read_s else None
-    cps = whole_cores_rate(seen, cpu.uncorrected_cost(seen, cpus), cpus) or rate
+    cps = whole_cores_rate(seen, cpu.uncorrected_cost(seen)) or rate
     return UncorrectedTrial(
         cps=_short(cps), memory_read_ns=memory_read_ns, system_call_ns=_short(call_s * NANOSECONDS)
     )
@@ -192,27 +192,27 @@ def foreign_share(trials: Sequence[GateTrial]) -> float:
     return median([trial.foreign or 0.0 for trial in trials])
 
 
-def _taken_shares(seen: Readings, cpus: Collection[int]) -> tuple[float | None, float | None]:
+def _taken_shares(seen: Readings) -> tuple[float | None, float | None]:
     """Shares of the server's cores that programs and the hypervisor used, and that it alone did."""
-    programs = core_time.foreign_share(seen, cpus)
-    cores = [core_time.core_seconds(seen, each) for each in cpus]
+    programs = core_time.foreign_share(seen)
+    cores = [core_time.core_seconds(seen, each) for each in seen.cpus]
     if programs is None or None in cores:
         return programs, None
     stolen = sum(core.stolen or 0.0 for core in cores if core)
-    share = stolen / (seen.phases["sustain"].length * len(cpus))
+    share = stolen / (seen.phases["sustain"].length * len(seen.cpus))
     return programs + share, share
 
 
-def _idle_share(seen: Readings, cpus: Collection[int]) -> float | None:
+def _idle_share(seen: Readings) -> float | None:
     """Idle share of the server's cores; for a polling server the share of empty polls."""
     busy = core_time.engine_busy_share(seen, "peer")
     if busy is not None:
         return _short(1 - busy)
-    cores = [core_time.core_seconds(seen, each) for each in cpus]
+    cores = [core_time.core_seconds(seen, each) for each in seen.cpus]
     known = [core.idle for core in cores if core and core.idle is not None]
     if len(known) < len(cores):
         return None
-    return _short(sum(known) / (seen.phases["sustain"].length * len(cpus)))
+    return _short(sum(known) / (seen.phases["sustain"].length * len(seen.cpus)))
 
 
 def _short(value: float) -> float:

@@ -85,10 +85,9 @@ class Watch:
 
     def stored(self, trial: Trial, session: ServerSession) -> None:
         """Its flags and its cost, as they will be in the answer."""
-        cpus = session.experiment.cores.server
-        seen = TrialReadings(trial)
-        flags = [f"trial {trial.number}, {trial.server}: {each}" for each in flags_of(seen, cpus)]
-        cost = None if trial.traffic.holds else server_total(seen, cpus)
+        seen = TrialReadings(trial, session.experiment.cores.server)
+        flags = [f"trial {trial.number}, {trial.server}: {each}" for each in flags_of(seen)]
+        cost = None if trial.traffic.holds else server_total(seen)
         with self._lock:
             self._trials += 1
             self._flags.extend(flags)

@@ -92,7 +92,7 @@ class Steps(LoadKind[ProfileSession, SearchStep]):
             intended=intended,
             lost=min(intended, _total(lost)),
             lost_by=lost,
-            disturbed=disturbances(Readings(trial), session.experiment.cores.server),
+            disturbed=disturbances(Readings(trial, session.experiment.cores.server)),
         )
         reset_server(session)
 

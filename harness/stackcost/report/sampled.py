@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
@@ -14,14 +14,14 @@ from stackcost.host.files import write_whole
 from stackcost.store import RunFolder
 
 
-def weighted(seen: Readings, cpus: Collection[int]) -> dict[str, float]:
+def weighted(seen: Readings) -> dict[str, float]:
     """Microseconds per connection by stack: functions with ";" between them, the outermost first.
 
     Each begins with its kind of time. A kind without a sample, and the loop of a polling peer, are
     one stack each. Empty where the cost or the stacks are not known.
     """
     found: dict[str, float] = defaultdict(float)
-    for of in kinds_of(seen, cpus):
+    for of in kinds_of(seen):
         if file := of.whole:
             found[f"{of.kind};{file}"] += of.us
             continue
@@ -31,7 +31,7 @@ def weighted(seen: Readings, cpus: Collection[int]) -> dict[str, float]:
         for each in of.samples:
             found[f"{of.kind};{each.stack}"] += of.us * each.times / times
     if found:
-        for part in interrupts(seen, cpus):
+        for part in interrupts(seen):
             found[f"irq;{part.behalf};{part.category}"] += part.us
     return dict(found)
 
@@ -47,12 +47,12 @@ class SampledLoad(NamedTuple):
     offered_cps: float
 
 
-def sampled_trials(run: RunFolder) -> Iterator[tuple[Readings, tuple[int, ...]]]:
-    """The load trials that figures use, and the server's cores."""
+def sampled_trials(run: RunFolder) -> Iterator[Readings]:
+    """The load trials that figures use."""
     cores = run.manifest().experiment.get("cores", {}).get("server", [])
     for trial in run.trials():
         if not trial.set_aside and "sustain" in trial.phases:
-            yield Readings(trial), tuple(cores)
+            yield Readings(trial, cores)
 
 
 def folded_stacks(run: RunFolder) -> dict[SampledLoad, Folded]:
@@ -61,8 +61,8 @@ def folded_stacks(run: RunFolder) -> dict[SampledLoad, Folded]:
     Loads without samples, or without a known cost, are left out.
     """
     found: dict[SampledLoad, list[Folded]] = defaultdict(list)
-    for seen, cpus in sampled_trials(run):
-        if stacks := weighted(seen, cpus):
+    for seen in sampled_trials(run):
+        if stacks := weighted(seen):
             load = SampledLoad(seen.trial.server, seen.trial.traffic.test, seen.trial.offered_cps)
             found[load].append(stacks)
     return {load: _mean(every) for load, every in found.items()}

@@ -220,16 +220,16 @@ def made_with(
         if added.walks:
             apply_rules(namespace, added.walks)
         (trial,) = yield planned
-    seen, walks = Readings(trial), 0.0
+    seen, walks = Readings(trial, cores), 0.0
     if added.walks:
         walks = _walks_cost(seen, sends, packets(namespace))
         apply_rules(namespace, 0)
-    cost = dict(cpu.server_cost(seen, cores))
+    cost = dict(cpu.server_cost(seen))
     # What was added in softirq is known for the whole window, not for its undisturbed parts.
-    undisturbed, whole = cost["softirq"], cpu.uncorrected_cost(seen, cores)["softirq"]
+    undisturbed, whole = cost["softirq"], cpu.uncorrected_cost(seen)["softirq"]
     scale = whole / undisturbed if whole and undisturbed else 1.0
     cost["softirq"] = whole
-    divided = attribution(seen, cores)
+    divided = attribution(seen)
     parts = [
         part if part.kind in cost else part._replace(us=part.us * scale, error=part.error * scale)
         for part in (divided.parts if divided else ())

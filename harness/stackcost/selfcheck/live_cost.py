@@ -84,7 +84,7 @@ def live_steps(session: ProfileSession, rounds: int) -> PlannedTrials[tuple[Row,
 
 def made(session: ProfileSession, watch: Watch | None) -> PlannedTrials[Seen | str]:
     """One trial with this watch on the page, or without a page: its figures, or why it has none."""
-    part, cores = session.experiment.load, session.experiment.cores.server
+    part = session.experiment.load
     load, shares = ConstantLoad(offered_cps=part.offered_cps[0]), list[float]()
 
     def make(trial: Trial) -> None:
@@ -101,13 +101,13 @@ def made(session: ProfileSession, watch: Watch | None) -> PlannedTrials[Seen | s
             words=words,
             purpose=FIGURE,
         )
-    seen = Readings(trials[-1])
-    cost = cpu.server_total(seen, cores)
+    seen = Readings(trials[-1], session.experiment.cores.server)
+    cost = cpu.server_total(seen)
     (kinds,) = (trials[-1].traffic.latency or {"": {}}).values()
     times = kinds.get("completion")
     median = percentile_us(HdrHistogram.decode(times), 50) if times else None
     if cost is None or median is None:
-        return f"{words}: {cpu.why_no_cost(seen, cores) or 'no completion time was read'}"
+        return f"{words}: {cpu.why_no_cost(seen) or 'no completion time was read'}"
     return Seen(shares[-1], cost, median)
 
 

@@ -6,7 +6,7 @@ overflows comes after it, as queues overflow when nobody has time to empty them.
 disturbed the trial: it makes a limit come earlier.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -68,11 +68,9 @@ class Bottleneck(BaseModel):
     disturbed: list[str]
 
 
-def find_bottleneck(
-    seen: Readings, server_cpus: Collection[int], disturbed: Sequence[str] = ()
-) -> Bottleneck:
+def find_bottleneck(seen: Readings, disturbed: Sequence[str] = ()) -> Bottleneck:
     """Read the signs of a trial that lost something."""
-    signs = list(_signs(seen, server_cpus))
+    signs = list(_signs(seen))
     if not signs:
         words = "no measured resource was at its limit"
         signs = [Evidence(cause="unknown", words=words)]
@@ -86,7 +84,7 @@ def find_bottleneck(
     )
 
 
-def _signs(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evidence]:
+def _signs(seen: Readings) -> Iterator[Evidence]:
     for found in generator_limits(seen):
         yield Evidence(cause="generator", words=f"the generator was the limit: {found}")
     for reached in limits_reached(seen):
@@ -94,22 +92,22 @@ def _signs(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evidence]:
     refused = list(diagnosis.refused(seen))
     yield from map(_evidence, refused)
     yield from _memory(seen)
-    saturated = list(_cores(seen, server_cpus))
+    saturated = list(_cores(seen))
     yield from saturated
     located = [*diagnosis.queues(seen), *diagnosis.located(seen)]
     yield from map(_evidence, located)
     if not refused and not saturated and not located:
         yield from map(_evidence, diagnosis.unanswered(seen))
-    yield from _disturbances(seen, server_cpus)
+    yield from _disturbances(seen)
 
 
 def _evidence(found: Finding) -> Evidence:
     return Evidence(cause=found.place, words=found.words)
 
 
-def _disturbances(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evidence]:
+def _disturbances(seen: Readings) -> Iterator[Evidence]:
     """Disturbances are last: they lower every limit, but they are no limits themselves."""
-    foreign = core_time.foreign_share(_when_busy(seen), server_cpus)
+    foreign = core_time.foreign_share(_when_busy(seen))
     if foreign is not None and foreign > FOREIGN_LIMIT:
         words = f"other programs took {foreign:.0%} of the server's cores"
         yield Evidence(cause="other programs", words=words)
@@ -126,15 +124,15 @@ def _memory(seen: Readings) -> Iterator[Evidence]:
             yield Evidence(cause="memory", words=what.format(f"{number:,}"))
 
 
-def _cores(seen: Readings, server_cpus: Collection[int]) -> Iterator[Evidence]:
+def _cores(seen: Readings) -> Iterator[Evidence]:
     """Cores without idle time; the time that other programs used does not count.
 
     A search does not measure softirqs exactly, so these shares come from /proc/stat.
     """
     seen = _when_busy(seen)
     length = seen.phases[seen.phase].length
-    foreign = core_time.foreign_share(seen, server_cpus) or 0.0
-    for core in server_cpus:
+    foreign = core_time.foreign_share(seen) or 0.0
+    for core in seen.cpus:
         whole = seen.growth("engine.time", engine="peer", cpu=str(core))
         idle, softirq = (
             seen.growth("cpu.time", cpu=str(core), kind=kind) for kind in ("idle", "softirq")
@@ -162,7 +160,7 @@ def _shares(seen: Readings, core: int, softirq: float) -> str:
     """
     length = seen.phases[seen.phase].length
     tasks = seen.by_label("task.time", "command", cpu=str(core))
-    polls = core_time.poll_seconds(seen, (core,)) / length
+    polls = core_time.poll_seconds(seen.on([core])) / length
     programs = {n: s / length for n, s in tasks.items() if not n.startswith(POLL_THREAD)}
     parts = [f"NAPI threads {polls:.0%}"] if polls else []
     busiest = sorted(programs.items(), key=lambda program: -program[1])[:2]

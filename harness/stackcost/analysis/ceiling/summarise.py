@@ -227,7 +227,7 @@ def _stopped(passing: Sequence[Trial], settings: SearchSettings) -> Stopped:
 
 
 def _read(trial: Trial, server_cpus: Sequence[int]) -> Bottleneck:
-    return find_bottleneck(Readings(trial), server_cpus, stored_loss(trial).disturbed)
+    return find_bottleneck(Readings(trial, server_cpus), stored_loss(trial).disturbed)
 
 
 def _bottleneck(
@@ -302,7 +302,7 @@ def _rows(attempts: Sequence[Trial], server_cpus: Sequence[int]) -> list[TraceRo
             repeat=step_of(trial).repeat,
             decisive=trial is chosen,
             disturbed=stored_loss(trial).disturbed,
-            flags=flags_of(Readings(trial), server_cpus),
+            flags=flags_of(Readings(trial, server_cpus)),
         )
         for trial in attempts
     ]

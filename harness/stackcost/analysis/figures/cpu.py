@@ -23,26 +23,24 @@ def _untimed(loads: LoadTrials) -> str:
 
 def _of_server(cost: KindsOf) -> Callable[[LoadTrials], dict[str, Values]]:
     """The kinds of a cost on the server's cores."""
-    return lambda loads: loads.by_kind(cost, loads.server_cpus, _untimed(loads))
+    return lambda loads: loads.by_kind(cost, _untimed(loads))
 
 
 def _no_cost(loads: LoadTrials) -> str:
-    return _shared(loads) or loads.first_reason(
-        lambda seen: cpu.why_no_cost(seen, loads.server_cpus)
-    )
+    return _shared(loads) or loads.first_reason(cpu.why_no_cost)
 
 
 def _generator(loads: LoadTrials) -> dict[str, Values]:
     cost = http.client_cost if loads.test else cpu.generator_cost
     elsewhere = "" if loads.load_cpus else OTHER_HOST
     reason = _shared(loads) or _untimed(loads) or elsewhere
-    return loads.by_kind(cost, loads.load_cpus, reason)
+    return loads.by_kind(lambda seen: cost(seen.on(loads.load_cpus)), reason)
 
 
 def _generator_busy(loads: LoadTrials) -> Values:
     return loads.each(
         lambda seen: (
-            http.busy_share(seen, loads.load_cpus)
+            http.busy_share(seen.on(loads.load_cpus))
             if loads.test
             else core_time.engine_busy_share(seen, "generator")
         ),
@@ -99,7 +97,7 @@ SERVER_CPU = Figure[LoadTrials](
             "busy less copying and sending",
         ),
     },
-    compute=lambda loads: loads.by_kind(cpu.server_cost, loads.server_cpus, _no_cost(loads)),
+    compute=lambda loads: loads.by_kind(cpu.server_cost, _no_cost(loads)),
 )
 SERVER_CPU_TOTAL = Figure[LoadTrials](
     name="server_cpu_total",
@@ -108,9 +106,7 @@ SERVER_CPU_TOTAL = Figure[LoadTrials](
     source="server_cpu",
     of="load",
     judged=True,
-    compute=lambda loads: loads.each(
-        lambda seen: cpu.server_total(seen, loads.server_cpus), _no_cost(loads)
-    ),
+    compute=lambda loads: loads.each(cpu.server_total, _no_cost(loads)),
 )
 BACKEND_CPU = Figure[LoadTrials](
     name="backend_cpu",
@@ -122,8 +118,9 @@ BACKEND_CPU = Figure[LoadTrials](
     source="tracepoint sched:sched_switch, divided as server_cpu.user; threads napi/*",
     of="load",
     compute=lambda loads: loads.by_kind(
-        backend_cost,
-        loads.server_cpus if loads.context.backend_on == "device" else loads.load_cpus,
+        backend_cost
+        if loads.context.backend_on == "device"
+        else lambda seen: backend_cost(seen.on(loads.load_cpus)),
         _untimed(loads),
     ),
 )
@@ -159,7 +156,6 @@ IDLE_TASK = Figure[LoadTrials](
     },
     compute=lambda loads: loads.by_kind(
         cpu.idle_task_cost,
-        loads.server_cpus,
         _shared(loads) or _untimed(loads) or NO_IDLE_TASK,
     ),
 )
@@ -192,7 +188,6 @@ HARDWARE = Figure[LoadTrials](
     of="load",
     compute=lambda loads: loads.by_kind(
         breakdown.hardware_cost,
-        loads.server_cpus,
         _untimed(loads) or loads.first_reason(lambda seen: seen.why_unknown("cpu.cycles")),
     ),
 )

@@ -1,7 +1,5 @@
 """The gate's own figure. Its other one is a ceiling."""
 
-from collections.abc import Collection
-
 from stackcost.analysis import cpu
 from stackcost.analysis.core_time import Cost
 from stackcost.analysis.figures.figure import Figure
@@ -10,18 +8,18 @@ from stackcost.analysis.flows import completed_rate, kept_up
 from stackcost.analysis.readings import Readings
 
 
-def whole_cores_rate(seen: Readings, cost: Cost, cpus: Collection[int]) -> float | None:
+def whole_cores_rate(seen: Readings, cost: Cost) -> float | None:
     """The rate for whole cores at this `cost` per connection; None without connections."""
     rate = completed_rate(seen)
     if rate is None or not kept_up(rate, seen.trial.offered_cps):
         return rate
-    return rate / (_own_share(rate, cost, cpus) or 1.0)
+    return rate / (_own_share(rate, cost, len(seen.cpus)) or 1.0)
 
 
-def _own_share(rate: float, cost: Cost, cpus: Collection[int]) -> float | None:
+def _own_share(rate: float, cost: Cost, cores: int) -> float | None:
     """Share of the cores' time that the server used; None if a part was not read."""
     parts = [part for part in cost.values() if part is not None]
-    return rate * sum(parts) / cpu.MICROSECONDS / len(cpus) if len(parts) == len(cost) else None
+    return rate * sum(parts) / cpu.MICROSECONDS / cores if len(parts) == len(cost) else None
 
 
 WHOLE_CORES = Figure[LoadTrials](
@@ -33,9 +31,7 @@ WHOLE_CORES = Figure[LoadTrials](
     of="gate",
     judged=True,
     compute=lambda loads: loads.each(
-        lambda seen: whole_cores_rate(
-            seen, cpu.server_cost(seen, loads.server_cpus), loads.server_cpus
-        ),
+        lambda seen: whole_cores_rate(seen, cpu.server_cost(seen)),
         "no completed connections were counted",
     ),
 )

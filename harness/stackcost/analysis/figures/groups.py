@@ -1,6 +1,6 @@
 """The values of figures, from the trials of one load or from lines through memory."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from stackcost.analysis.context import Context
@@ -10,7 +10,7 @@ from stackcost.analysis.memory import Line
 from stackcost.analysis.readings import Readings
 
 Read = Callable[[Readings], float | None]
-KindsOf = Callable[[Readings, Collection[int]], Cost]
+KindsOf = Callable[[Readings], Cost]
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,6 @@ class LoadTrials(Group):
     test: str = ""
 
     @property
-    def server_cpus(self) -> tuple[int, ...]:
-        """The server's cores."""
-        return self.context.server_cpus
-
-    @property
     def load_cpus(self) -> tuple[int, ...]:
         """The generator's cores; empty if it is on another host."""
         return self.context.load_cpus
@@ -64,14 +59,9 @@ class LoadTrials(Group):
         """Whether HTTP clients made the load and told their settings."""
         return any(seen.trial.traffic.http_settings for seen in self.trials)
 
-    def by_kind(
-        self,
-        cost: KindsOf,
-        cpus: Collection[int],
-        reason: str = "",
-    ) -> dict[str, Values]:
+    def by_kind(self, cost: KindsOf, reason: str = "") -> dict[str, Values]:
         """One value of each trial, of every kind that any of them has."""
-        return self.of_each([cost(seen, cpus) for seen in self.trials], reason)
+        return self.of_each([cost(seen) for seen in self.trials], reason)
 
 
 def of_lines(fitted: Mapping[int, Mapping[str, Line]], part: str) -> dict[str, Values]:

@@ -75,7 +75,9 @@ CLIENTS_BUSY = Figure[LoadTrials](
     source="cpu.exact_time",
     of="http",
     compute=lambda loads: (
-        loads.each(lambda seen: http.busy_share(seen, loads.load_cpus)) if loads.is_http else None
+        loads.each(lambda seen: http.busy_share(seen.on(loads.load_cpus)))
+        if loads.is_http
+        else None
     ),
 )
 SERVER_BUSY = Figure[LoadTrials](
@@ -84,9 +86,7 @@ SERVER_BUSY = Figure[LoadTrials](
     definition="share of the time of the server's cores that was not idle",
     source="cpu.exact_time",
     of="http",
-    compute=lambda loads: (
-        loads.each(lambda seen: http.busy_share(seen, loads.server_cpus)) if loads.is_http else None
-    ),
+    compute=lambda loads: loads.each(http.busy_share) if loads.is_http else None,
 )
 OTHERS_BUSY = Figure[LoadTrials](
     name="http.others_busy",
@@ -95,9 +95,7 @@ OTHERS_BUSY = Figure[LoadTrials](
     "http.server_busy",
     source="task.time",
     of="http",
-    compute=lambda loads: (
-        loads.each(lambda seen: foreign_share(seen, loads.server_cpus)) if loads.is_http else None
-    ),
+    compute=lambda loads: loads.each(foreign_share) if loads.is_http else None,
 )
 PROCESS_MEMORY = Figure[LoadTrials](
     name="process_memory",

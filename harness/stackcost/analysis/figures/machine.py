@@ -14,9 +14,9 @@ NOT_CUT = "not cut into slices: HTTP clients, a search, or a server that did not
 NOT_READ = "not read in runs of that time"
 
 
-def undisturbed_seconds(seen: Readings, cpus: tuple[int, ...]) -> float | None:
+def undisturbed_seconds(seen: Readings) -> float | None:
     """Seconds of the sustain window in which nothing slowed these cores; None if not known."""
-    found = undisturbed(seen, cpus)
+    found = undisturbed(seen)
     return found.seconds if found else None
 
 
@@ -58,9 +58,7 @@ UNDISTURBED = Figure[LoadTrials](
     source="harness/stackcost/collect/core_speed.c, the CPU account, a peer's stackcost_get_cpu, "
     "each read ten times a second",
     of="load",
-    compute=lambda loads: loads.each(
-        lambda seen: undisturbed_seconds(seen, loads.server_cpus), NOT_CUT
-    ),
+    compute=lambda loads: loads.each(undisturbed_seconds, NOT_CUT),
 )
 MEMORY_READ_TIME = Figure[LoadTrials](
     name="memory_read_time",
@@ -87,7 +85,7 @@ RECEIVE_SHARE = Figure[LoadTrials](
     "softirq anywhere, and the threads that poll an interface on these cores",
     source="softirq.time, vector NET_RX; task.time of napi/*",
     of="load",
-    compute=lambda loads: loads.each(lambda seen: core_time.receive_share(seen, loads.server_cpus)),
+    compute=lambda loads: loads.each(core_time.receive_share),
 )
 ENERGY = Figure[LoadTrials](
     name="energy",

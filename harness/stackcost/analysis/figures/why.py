@@ -16,12 +16,12 @@ def _of(value: Callable[[CategoryTime], float]) -> Callable[[LoadTrials], dict[s
     """One value of each category; a category without a sample in a trial took nothing there."""
 
     def compute(loads: LoadTrials) -> dict[str, Values]:
-        found = [attribution(seen, loads.server_cpus) for seen in loads.trials]
+        found = [attribution(seen) for seen in loads.trials]
         if not any(found):
             return {}
         known = [by_category(each.parts) if each and not each.reason else None for each in found]
         names = dict.fromkeys(name for each in known if each for name in each)
-        why = loads.first_reason(lambda seen: why_none(seen, loads.server_cpus))
+        why = loads.first_reason(why_none)
         if not names:
             return {"all": Values([None] * len(found), loads.rounds, why)}
         return {

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from stackcost.analysis.breakdown import softirq_cost
 from stackcost.analysis.core_time import is_divided_by_account, kernel_threads, own_processes
 from stackcost.analysis.cpu import server_cost
-from stackcost.analysis.readings import Readings
+from stackcost.analysis.readings import Readings, kept
 from stackcost.analysis.stack_counts import (
     IN_KERNEL,
     TASKS,
@@ -102,39 +102,15 @@ class KindOfTime(NamedTuple):
         return files.most_common(1)[0][0]
 
 
-def attribution(seen: Readings, cpus: Collection[int]) -> Attribution | None:
+@kept
+def attribution(seen: Readings) -> Attribution | None:
     """None where the stacks or the cost of the server's side are not known."""
-    return seen.once(("attribution", *cpus), lambda: _attribution(seen, cpus))
-
-
-def why_none(seen: Readings, cpus: Collection[int]) -> str:
-    """Why a trial has no breakdown; empty if it has one."""
-    found = attribution(seen, cpus)
-    if found:
-        return found.reason
-    return seen.why_unknown("stack.samples") or "the stacks of the server's cores were not sampled"
-
-
-def kinds_of(seen: Readings, cpus: Collection[int]) -> list[KindOfTime]:
-    """The kinds of the server's cost, without interrupts; empty where it or stacks are unknown."""
-    found, times = stacks(seen, cpus), _times(seen, cpus)
-    if not is_divided_by_account(seen):
-        found = [_of_its_mode(each) for each in found]
-    own, threads = own_processes(seen), kernel_threads(seen)
-    return [
-        KindOfTime(kind, us, [each for each in found if _is_of(each, kind, own, threads)])
-        for kind, us in times.items()
-        if found and kind != "irq"
-    ]
-
-
-def _attribution(seen: Readings, cpus: Collection[int]) -> Attribution | None:
-    kinds = kinds_of(seen, cpus)
+    kinds = kinds_of(seen)
     if not kinds:
         return None
     unmatched: dict[str, float] = defaultdict(float)
-    parts, counted = interrupts(seen, cpus), 0.0
-    tasks = _tasks(seen, cpus, kinds)
+    parts, counted = interrupts(seen), 0.0
+    tasks = _tasks(seen, kinds)
     for found in kinds:
         kind, us, times = found.kind, found.us, found.times
         counted += times
@@ -163,11 +139,30 @@ def _attribution(seen: Readings, cpus: Collection[int]) -> Attribution | None:
     return Attribution(parts, int(counted), sum(share for _, share in named), named[:NAMED])
 
 
-def _tasks(
-    seen: Readings, cpus: Collection[int], kinds: Collection[KindOfTime]
-) -> KindOfTime | None:
+def why_none(seen: Readings) -> str:
+    """Why a trial has no breakdown; empty if it has one."""
+    found = attribution(seen)
+    if found:
+        return found.reason
+    return seen.why_unknown("stack.samples") or "the stacks of the server's cores were not sampled"
+
+
+def kinds_of(seen: Readings) -> list[KindOfTime]:
+    """The kinds of the server's cost, without interrupts; empty where it or stacks are unknown."""
+    found, times = stacks(seen), _times(seen)
+    if not is_divided_by_account(seen):
+        found = [_of_its_mode(each) for each in found]
+    own, threads = own_processes(seen), kernel_threads(seen)
+    return [
+        KindOfTime(kind, us, [each for each in found if _is_of(each, kind, own, threads)])
+        for kind, us in times.items()
+        if found and kind != "irq"
+    ]
+
+
+def _tasks(seen: Readings, kinds: Collection[KindOfTime]) -> KindOfTime | None:
     """User and system as one, where the same samples say how much each of them has; else None."""
-    if is_divided_by_account(seen) or not sampled_user_share(seen, cpus, own_processes(seen)):
+    if is_divided_by_account(seen) or not sampled_user_share(seen, own_processes(seen)):
         return None
     both = [each for each in kinds if each.kind in TASKS]
     return KindOfTime(
@@ -181,21 +176,21 @@ def _error(count: float, of: KindOfTime) -> float:
     return of.us * sqrt(likely * (1 - likely) / of.times)
 
 
-def _times(seen: Readings, cpus: Collection[int]) -> dict[str, float]:
+def _times(seen: Readings) -> dict[str, float]:
     """The known parts of the server's cost, us per connection: softirq by vector."""
-    cost = dict(server_cost(seen, cpus))  # that one is kept for other figures
+    cost = dict(server_cost(seen))  # that one is kept for other figures
     if any(us is None for us in cost.values()):
         return {}
     if cost.pop("softirq", None) is not None:
-        cost |= softirq_cost(seen, cpus)
+        cost |= softirq_cost(seen)
     return {kind: us for kind, us in cost.items() if us is not None}
 
 
-def interrupts(seen: Readings, cpus: Collection[int]) -> list[CategoryTime]:
+def interrupts(seen: Readings) -> list[CategoryTime]:
     """By vector; of the local timer's those that the sampling made are the measurement's."""
-    us = server_cost(seen, cpus).get("irq") or 0.0
+    us = server_cost(seen).get("irq") or 0.0
     spent, fired, ticked = Counter[str](), 0.0, 0.0
-    for cpu in map(str, cpus):
+    for cpu in map(str, seen.cpus):
         spent.update(seen.by_label("irq.time", "vector", cpu=cpu))
         fired += seen.growth("stack.fired", cpu=cpu) or 0.0
         ticked += seen.growth("irq.count", cpu=cpu, vector="local_timer") or 0.0
