@@ -5,12 +5,11 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-
-from stackcost.selfcheck.known import check_known, check_live
-from stackcost.selfcheck.live_cost import LIVE_TOLERANCE
-from stackcost.selfcheck.overhead import OVERHEAD_TOLERANCE, check_overhead
-from stackcost.selfcheck.row import TOLERANCE, Row
-from stackcost.selfcheck.sampling_cost import SAMPLING_TOLERANCE, check_sampling
+from tools.selfcheck.known import check_known, check_live
+from tools.selfcheck.live_cost import LIVE_TOLERANCE
+from tools.selfcheck.overhead import OVERHEAD_TOLERANCE, check_overhead
+from tools.selfcheck.row import TOLERANCE, Row
+from tools.selfcheck.sampling_cost import SAMPLING_TOLERANCE, check_sampling
 
 
 def run(trials: int) -> dict[str, Any]:

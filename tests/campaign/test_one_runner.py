@@ -19,12 +19,10 @@ OWN = {
     "open_http_session": "opens a session",
     "describe_machine": "describes the machine for a manifest",
 }
-# The gate's history names the machine, too, and the agent of another host tells its own. The
-# self-check of counting is no run.
+# The gate's history names the machine, too, and the agent of another host tells its own.
 ALSO = {
     ("gate/this_machine.py", "describe_machine"),
     ("hosts/agent.py", "describe_machine"),
-    ("selfcheck/counted.py", "Progress"),
 }
 
 

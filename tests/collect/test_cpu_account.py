@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.bench.tools.selfcheck.least_time import SWITCH_TWICE
 from stackcost.analysis.cpu_time import cpu_seconds, seconds_by_process
 from stackcost.collect import cpu_account
 from stackcost.collect.bpf import BpfObject
@@ -19,7 +20,6 @@ from stackcost.contracts.sample import Sample
 from stackcost.contracts.window import Window
 from stackcost.host import compiler
 from stackcost.host.cores import online_cpus
-from stackcost.selfcheck.least_time import SWITCH_TWICE
 from tests.collect.load import BURN, CALL, SEND, WAKES, finish, grown, start
 
 pytestmark = [

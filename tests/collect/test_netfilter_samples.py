@@ -10,6 +10,8 @@ from math import sqrt
 
 import pytest
 
+from engine.bench.tools.selfcheck.least_time import TO_SELF
+from engine.bench.tools.selfcheck.rules import CHAIN_RULES, SKIPPING_PORT, Send, Sends, apply_rules
 from stackcost.analysis.why.table import table
 from stackcost.collect.cpu_account import SOFTIRQ_TIME, CpuAccount
 from stackcost.collect.sampler import Sampler
@@ -17,8 +19,6 @@ from stackcost.collect.stack_samples import STACKS, StackSamples
 from stackcost.contracts.sample import Sample
 from stackcost.host.cores import online_cpus
 from stackcost.host.namespace import execute, run
-from stackcost.selfcheck.least_time import TO_SELF
-from stackcost.selfcheck.rules import CHAIN_RULES, SKIPPING_PORT, Send, Sends, apply_rules
 
 pytestmark = [
     pytest.mark.bed,

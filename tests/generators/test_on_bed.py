@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from engine.bench.tools.selfcheck.bed import selfcheck_experiment
 from stackcost.analysis import generators
 from stackcost.analysis.readings import Readings
 from stackcost.bed.lock import RunLock
@@ -22,7 +23,6 @@ from stackcost.host.signals import ending_signals_raise
 from stackcost.loads.constant import offer_load, prepare_load
 from stackcost.loads.held import Holds
 from stackcost.loads.search import Steps
-from stackcost.selfcheck.bed import selfcheck_experiment
 from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 from stackcost.session.progress import Progress

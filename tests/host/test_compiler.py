@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from engine.bench.tools.selfcheck import calibration_server
 from stackcost.collect import core_speed
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.compiler import compile_program
-from stackcost.selfcheck import calibration_server
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from engine.bench.tools.selfcheck.bed import selfcheck_experiment
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.schema import Experiment
 from stackcost.host.timeouts import scaled_timeout, timeout_factor
 from stackcost.loads.held import SPARE_S, Holding
-from stackcost.selfcheck.bed import selfcheck_experiment
 from stackcost.servers import probe
 from stackcost.servers.registry import server_class
 from stackcost.session import server_session, sides

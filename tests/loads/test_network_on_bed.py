@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from engine.bench.tools.selfcheck.bed import selfcheck_experiment
 from stackcost.analysis.checks import checks
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.load import ConstantLoad
 from stackcost.experiment.schema import Experiment
-from stackcost.selfcheck.bed import selfcheck_experiment
 from tests.loads.test_tls_on_bed import median_us, offered, opened
 
 pytestmark = pytest.mark.bed

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hdrh.histogram import HdrHistogram
 
+from engine.bench.tools.selfcheck.bed import selfcheck_experiment
 from stackcost.analysis.flags import failures_of
 from stackcost.analysis.readings import Readings
 from stackcost.bed.lock import RunLock
@@ -17,7 +18,6 @@ from stackcost.contracts.trial import Trial
 from stackcost.experiment.schema import Experiment
 from stackcost.loads.constant import offer_load, prepare_load
 from stackcost.loads.held import Holds
-from stackcost.selfcheck.bed import selfcheck_experiment
 from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 from stackcost.session.progress import Progress

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackcost.selfcheck.counted import rows
+from engine.bench.tools.selfcheck.counted import rows
 
 RIGHT = {
     "loop 1000000": 2_001_000.0,

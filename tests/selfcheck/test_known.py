@@ -6,8 +6,8 @@ wrong kind, on the wrong core or counted twice is off by everything.
 
 import pytest
 
-from stackcost.selfcheck.known import check_known
-from stackcost.selfcheck.row import Row
+from engine.bench.tools.selfcheck.known import check_known
+from engine.bench.tools.selfcheck.row import Row
 
 pytestmark = pytest.mark.bed
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackcost.selfcheck.known import check_live
+from engine.bench.tools.selfcheck.known import check_live
 
 pytestmark = [pytest.mark.bed, pytest.mark.long]
 

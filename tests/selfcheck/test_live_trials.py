@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from hdrh.histogram import HdrHistogram
 
+from engine.bench.tools.selfcheck import live_cost
+from engine.bench.tools.selfcheck.bed import selfcheck_experiment
+from engine.bench.tools.selfcheck.row import Row
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.latency import HIGHEST_US, SIGNIFICANT_FIGURES
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
-from stackcost.selfcheck import live_cost
-from stackcost.selfcheck.bed import selfcheck_experiment
-from stackcost.selfcheck.row import Row
 from tests.analysis.trials import load_trial
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackcost.selfcheck.overhead import (
+from engine.bench.tools.selfcheck.overhead import (
     OVERHEAD_TOLERANCE,
     Added,
     Bookings,

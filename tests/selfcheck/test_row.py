@@ -1,6 +1,6 @@
 """A row holds within a share of what is known, and within what its samples leave open."""
 
-from stackcost.selfcheck.row import row
+from engine.bench.tools.selfcheck.row import row
 
 
 def test_a_value_of_samples_holds_within_its_error_over_all_rounds() -> None:

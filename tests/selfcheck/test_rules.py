@@ -2,8 +2,8 @@
 
 import pytest
 
+from engine.bench.tools.selfcheck.rules import Send, Sends
 from stackcost.contracts.window import Window
-from stackcost.selfcheck.rules import Send, Sends
 
 WINDOW = Window(10.0, 20.0)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from engine.bench.tools.selfcheck.sampling_cost import check_sampling
 from stackcost.collect import stack_samples
-from stackcost.selfcheck.sampling_cost import check_sampling
 
 pytestmark = pytest.mark.bed
 

@@ -5,7 +5,7 @@ hardware thread of the physical core. The other machine slows it by up to 50 %, 
 minute, and no counter of the kernel shows that: no time was stolen. A trial in that time
 measures the other machine. The same is true if other machines use more of the caches and the memory
 bandwidth that all cores of the host share. All pieces of work use 0.2 % of a core, by exact CPU
-time (harness/stackcost/selfcheck/overhead.py).
+time (engine/bench/tools/selfcheck/overhead.py).
 """
 
 import ctypes

@@ -5,8 +5,9 @@ from typing import Any
 from stackcost.contracts.collector import Collector
 from stackcost.experiment.schema import Experiment
 from stackcost.files import PROFILES
-from stackcost.selfcheck.calibration_server import CalibrationServer
-from stackcost.selfcheck.known_memory import ChargedSockets
+
+from .calibration_server import CalibrationServer
+from .known_memory import ChargedSockets
 
 RESPONSE_BYTES = 1000
 

@@ -41,14 +41,15 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server
 from stackcost.contracts.wiring import Port
 from stackcost.host.namespace import spawner
-from stackcost.selfcheck.bed import selfcheck_experiment
-from stackcost.selfcheck.least_time import SEND_TO_SELF, SWITCH_TWICE, least_microseconds
-from stackcost.selfcheck.row import Row, row
 from stackcost.servers.registry import server_class
 from stackcost.session.server_settings import tunables_of
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
 from stackcost.trex.trex_config import TrexConfig
+
+from .bed import selfcheck_experiment
+from .least_time import SEND_TO_SELF, SWITCH_TWICE, least_microseconds
+from .row import Row, row
 
 LOW_CPS = 3000.0
 STEP = 1.15  # from one load to the next on the way up to the ceiling

@@ -15,7 +15,8 @@ from contextlib import contextmanager, nullcontext
 from stackcost.collect.cpu_account import INTERRUPT_TIME, SOFTIRQ_TIME, CpuAccount
 from stackcost.collect.stack_samples import StackSamples
 from stackcost.host.namespace import OWN, run
-from stackcost.selfcheck.row import Row, row
+
+from .row import Row, row
 
 SAMPLING_TOLERANCE = 0.005
 WARM_UP_S = 0.2

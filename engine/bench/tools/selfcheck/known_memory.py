@@ -28,9 +28,10 @@ from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.contracts.trial import Trial
 from stackcost.host.namespace import end_group, execute, run
 from stackcost.loads.held import Holds
-from stackcost.selfcheck.calibration_server import CalibrationServer
-from stackcost.selfcheck.row import Row, row
 from stackcost.session.profile_session import ProfileSession
+
+from .calibration_server import CalibrationServer
+from .row import Row, row
 
 OBSERVE = """
 import os, sys, time

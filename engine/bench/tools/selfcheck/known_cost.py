@@ -28,10 +28,11 @@ from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.loads.constant import offer_load, prepare_load
 from stackcost.loads.kernel_states import tracked
-from stackcost.selfcheck.calibration_server import CalibrationServer
-from stackcost.selfcheck.row import Row, row
-from stackcost.selfcheck.rules import CHAIN_RULES, Sends, apply_rules, packets, sending
 from stackcost.session.profile_session import ProfileSession
+
+from .calibration_server import CalibrationServer
+from .row import Row, row
+from .rules import CHAIN_RULES, Sends, apply_rules, packets, sending
 
 CALLS = 200
 UNIT = "us per connection"

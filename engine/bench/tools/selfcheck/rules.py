@@ -19,7 +19,8 @@ from typing import NamedTuple
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.window import Window
 from stackcost.host.namespace import execute, run
-from stackcost.selfcheck.least_time import TO_SELF
+
+from .least_time import TO_SELF
 
 TABLE = "stackcost"
 CHAIN_RULES = 20

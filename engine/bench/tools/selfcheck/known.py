@@ -14,13 +14,14 @@ from stackcost.collect.cpu_account import Detail
 from stackcost.contracts.http import P256
 from stackcost.contracts.tls import TlsSettings
 from stackcost.loads.constant import prepare_load
-from stackcost.selfcheck.bed import KnownSockets, selfcheck_experiment
-from stackcost.selfcheck.calibration_server import CalibrationServer
-from stackcost.selfcheck.known_cost import UNIT, Values, burn_of, known_cost_steps, made_with
-from stackcost.selfcheck.known_memory import known_memory_steps
-from stackcost.selfcheck.live_cost import live_steps
-from stackcost.selfcheck.row import Row, row
 from stackcost.session.profile_session import ProfileSession, open_profile_session
+
+from .bed import KnownSockets, selfcheck_experiment
+from .calibration_server import CalibrationServer
+from .known_cost import UNIT, Values, burn_of, known_cost_steps, made_with
+from .known_memory import known_memory_steps
+from .live_cost import live_steps
+from .row import Row, row
 
 BURN_US, RATE = 1_000.0, 200.0  # a core has time for both sides of the handshakes
 TLS = TlsSettings(certificate=P256)

@@ -1,7 +1,7 @@
 """What kernels, mitigations and settings cost a connection, counted: a table in Markdown.
 
-python -m stackcost.selfcheck.count_settings [EXPERIMENT]. Each kernel and command line is a boot of
-a guest; settings are made and undone in it, one after the other.
+python -m engine.bench.tools.selfcheck.count_settings [EXPERIMENT]. Each kernel and command
+line is a boot of a guest; settings are made and undone in it, one after the other.
 """
 
 import sys
@@ -20,7 +20,8 @@ from stackcost.counting.session import CountingSession
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import experiment_file, read_experiment
 from stackcost.experiment.schema import Counted
-from stackcost.selfcheck.counted import connections, counting
+
+from .counted import connections, counting
 
 MODULES = ["nf_tables", "nft_ct", "tcp_bbr"]
 SERVER = f"ip netns exec {SERVER_NAMESPACE}"

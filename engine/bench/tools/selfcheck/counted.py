@@ -1,6 +1,7 @@
 """Proves counts by work whose number of instructions is known, in two boots of a guest.
 
-Prints a table: python -m stackcost.selfcheck.counted EXPERIMENT. It ends with 1 if a row is wrong.
+python -m engine.bench.tools.selfcheck.counted EXPERIMENT prints a table, and ends with 1 if a row
+is wrong.
 """
 
 import sys

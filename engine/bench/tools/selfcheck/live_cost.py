@@ -25,8 +25,9 @@ from stackcost.contracts.trial import Trial
 from stackcost.live.server import LOOPBACK, serving
 from stackcost.live.watch import Watch
 from stackcost.loads.constant import offer_load, prepare_load
-from stackcost.selfcheck.row import Row, row
 from stackcost.session.profile_session import ProfileSession
+
+from .row import Row, row
 
 LIVE_TOLERANCE = 0.003
 
