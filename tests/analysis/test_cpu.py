@@ -6,7 +6,7 @@ from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import core_shares, summarise
 from stackcost.contracts.roles import POLL_ROLE
 from stackcost.contracts.trial import Trial
-from stackcost.report.http import series
+from stackcost.report.http_figures import series
 from tests.analysis.http_trials import asked, summary
 from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import (

@@ -10,8 +10,7 @@ from stackcost.analysis.significance import holm
 from stackcost.analysis.spread import spread
 from stackcost.analysis.summary import Level, Summary
 from stackcost.analysis.tls import tls_costs
-from stackcost.report.http import KINDS
-from stackcost.report.http.tls import tls_parts_answer, tls_parts_table
+from stackcost.report.http_tls import KINDS, tls_parts_answer, tls_parts_table
 from stackcost.report.http_versions import versions_answer, versions_table
 from tests.analysis.http_trials import asked, summary
 

@@ -6,11 +6,8 @@ import pytest
 
 from stackcost.contracts.system import Setting, System
 from stackcost.contracts.trial import Trial
+from stackcost.report import http_figures, http_tables, http_tls
 from stackcost.report.answers import http_answer
-from stackcost.report.http_figures import series
-from stackcost.report.http_tables import systems
-from stackcost.report.http_tables import tests_table as table_of_tests
-from stackcost.report.http_tls import tls_pairs
 from stackcost.report.opened import OpenedCosts, OpenedRuns
 from stackcost.store import Manifest
 from tests.analysis.http_trials import asked, summary
@@ -37,7 +34,7 @@ def rounds(test: str, rates: Sequence[float | None], tls: bool = False) -> list[
 def test_tls_is_divided_by_plain_of_its_own_round(
     plain: list[float | None], over_tls: list[float | None]
 ) -> None:
-    (pair,) = tls_pairssummary(*rounds("tps", plain), *rounds("tps-tls", over_tls, True)))
+    (pair,) = http_tls.tls_pairs(summary(*rounds("tps", plain), *rounds("tps-tls", over_tls, True)))
     assert pair.rate.values == [0.5]
 
 
@@ -46,7 +43,7 @@ def test_so_is_one_system_by_another() -> None:
     for trial in second:
         trial.server = "haproxy/onload"
     found = summary(*first, *second)
-    (row,) = tests_tableseriesfound), found).rows
+    (row,) = http_tables.tests_table(http_figures.series(found), found).rows
     assert row[-1] == "+50.0% (+50.0% to +50.0%) *", "neither side was busy"
 
 
@@ -60,7 +57,7 @@ def test_a_number_of_workers_is_told_only_where_the_name_has_it(
     for trial in trials:
         trial.server = system.name
     found = summary(*trials, systems=[system])
-    table = tests_tableseriesfound), found)
+    table = http_tables.tests_table(http_figures.series(found), found)
     assert ("worker processes" in table.columns) == bool(axis)
     assert all(len(row) == len(table.columns) for row in table.rows)
     answer = http_answer(OpenedRuns([OpenedCosts(Manifest(run="made"), found)]))
@@ -74,8 +71,8 @@ def test_the_workers_of_a_system_are_one_column_in_a_report_of_several_runs() ->
         trial.server = system.name
     run = OpenedCosts(Manifest(run="made"), summary(*made, systems=systems))
     first, _ = OpenedRuns([run, run]).summaries
-    (curve,) = seriesfirst)
+    (curve,) = http_figures.series(first)
     assert {name: [*points] for name, points in curve.points.items()} == {
         "run 1: nginx/kernel": [1, 2]
     }
-    assert systems([curve], first)[1:] == ["run 1: nginx-cache/kernel:aio-dlb"]
+    assert http_tables.systems([curve], first)[1:] == ["run 1: nginx-cache/kernel:aio-dlb"]

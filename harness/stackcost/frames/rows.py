@@ -21,7 +21,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.published.document import Document
 from stackcost.published.match import PublishedMatch
 from stackcost.report.difference import Difference
-from stackcost.report.http import series
+from stackcost.report.http_figures import series
 
 Row = dict[str, Any]
 # Fields of a trial in the summary whose columns have other names.

@@ -22,7 +22,7 @@ from stackcost.published.measured import (
     MeasuredFigure,
     measured,
 )
-from stackcost.report.http.figures import FIRST_GROUP, SINGULAR
+from stackcost.report.http_figures import FIRST_GROUP, SINGULAR
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.words import number
 

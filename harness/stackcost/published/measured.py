@@ -15,7 +15,7 @@ from stackcost.contracts.network import NetworkSettings
 from stackcost.contracts.system import NETWORK, System, label
 from stackcost.contracts.tls import VariedTls
 from stackcost.published.document import Load, Measurement, Shape
-from stackcost.report.http import Curve, limit_of, series
+from stackcost.report.http_figures import Curve, limit_of, series
 from stackcost.report.opened import (
     OpenedCeilings,
     OpenedCosts,

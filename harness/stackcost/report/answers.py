@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from stackcost.analysis.summary import Factor
 from stackcost.report.difference import Difference, sentence
 from stackcost.report.flags import failures_list, not_used
-from stackcost.report.http import KINDS, Curve, Tls, ceiling_over_axis, series
+from stackcost.report.http_figures import Curve, ceiling_over_axis, series
+from stackcost.report.http_tls import KINDS, Tls
 from stackcost.report.opened import OpenedRuns
 from stackcost.report.peer_parts import peer_sentence
 from stackcost.report.story import loads_found

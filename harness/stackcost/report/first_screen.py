@@ -12,7 +12,7 @@ from stackcost.report.flags import (
     mostly_disturbed,
     search_doubts,
 )
-from stackcost.report.http.tls import has_tls, tls_parts_answer
+from stackcost.report.http_tls import has_tls, tls_parts_answer
 from stackcost.report.http_versions import has_versions, versions_answer
 from stackcost.report.network import network_answer, varies_network
 from stackcost.report.opened import OpenedRuns

@@ -23,7 +23,7 @@ from stackcost.host.modules import hidden
 from stackcost.report.console import say
 from stackcost.report.counted import counted_systems
 from stackcost.report.disk_cache import is_cache
-from stackcost.report.http.tls import has_tls
+from stackcost.report.http_tls import has_tls
 from stackcost.report.http_versions import has_versions
 from stackcost.report.network import varies_network
 from stackcost.report.opened import OpenedRuns, open_runs

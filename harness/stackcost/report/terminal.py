@@ -8,15 +8,15 @@ from stackcost.analysis.summary import Summary
 from stackcost.report import disk_cache, past_ceiling
 from stackcost.report.counted import counted_systems, counted_tables
 from stackcost.report.flags import flag_lines, mostly_disturbed
-from stackcost.report.http import (
-    clients_table,
-    series,
-    shared_remark,
-    tests_table,
+from stackcost.report.http_figures import series
+from stackcost.report.http_tables import clients_table, shared_remark, tests_table
+from stackcost.report.http_tls import (
+    has_tls,
     tls_pairs,
+    tls_parts_answer,
+    tls_parts_table,
     tls_table,
 )
-from stackcost.report.http.tls import has_tls, tls_parts_answer, tls_parts_table
 from stackcost.report.http_versions import has_versions, versions_answer, versions_table
 from stackcost.report.network import network_answer, network_table, varies_network
 from stackcost.report.paths import is_path, paths_answer, paths_table

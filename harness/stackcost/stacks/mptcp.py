@@ -23,7 +23,7 @@ from stackcost.host.kernel_tables import counter_table
 from stackcost.host.namespace import execute
 
 NAME = "mptcp"
-SOURCE = Path(__file__).parent / "sockets.c"
+SOURCE = Path(__file__).parent / "mptcp_sockets.c"
 # Of the kernel (net/mptcp/mib.h), by side: connections whose other side answered in MPTCP, those
 # that went on as TCP, and second subflows that were joined.
 CLIENT = ("MPCapableSYNACKRX", "MPCapableFallbackSYNACK", "MPJoinSynAckRx")

@@ -6,7 +6,7 @@ from stackcost.analysis.comparison import Design, ratio_of
 from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import Level, Summary
-from stackcost.report.http.figures import Curve, is_scaled, limit_of
+from stackcost.report.http_figures import Curve, is_scaled, limit_of
 from stackcost.report.tables import TextTable
 from stackcost.report.words import UNKNOWN, number, with_range
 
