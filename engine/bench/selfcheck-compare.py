@@ -132,7 +132,9 @@ def _times(factor: float, side: SystemFigures) -> SystemFigures:
     costs = ("server_cpu_total", "whole_cpu_total")
     return side._replace(
         trials=[
-            each.model_copy(update={name: factor * (getattr(each, name) or 0.0) for name in costs})
+            each.model_copy(
+                update={"figures": {name: factor * (each.figures[name] or 0.0) for name in costs}}
+            )
             for each in side.trials
         ]
     )

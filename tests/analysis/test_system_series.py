@@ -31,7 +31,7 @@ def side(
                     completed=1,
                     failed=0,
                     retransmitted=0,
-                    server_cpu_total=cost / (at + 1),
+                    figures={"server_cpu_total": cost / (at + 1)},
                     flags=[],
                     checks=[],
                 )
@@ -126,8 +126,14 @@ def test_a_system_that_slows_what_tells_the_hosts_speed_is_no_cheaper_for_that()
     a, b = side([100.0, 101, 102, 103] * 3), side([100.0, 101, 102, 103] * 3)
     slower = {"system_call_time": 630.0, "memory_read_time": 270.0}
     quick = {"system_call_time": 583.0, "memory_read_time": 250.0}
-    a = a._replace(trials=[each.model_copy(update=quick) for each in a.trials])
-    b = b._replace(trials=[each.model_copy(update=slower) for each in b.trials])
+    a, b = (
+        side._replace(
+            trials=[
+                each.model_copy(update={"figures": each.figures | told}) for each in side.trials
+            ]
+        )
+        for side, told in ((a, quick), (b, slower))
+    )
     found = cost(a, b, same_run=True)
     assert found.verdict == "no difference shown" and found.ratio == pytest.approx(1.0)
 

@@ -6,7 +6,7 @@ series is cut at the edges of a window is said in `stackcost.analysis.window`.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator
 from copy import copy
 from functools import wraps
 from typing import Any, Self, TypeVar
@@ -32,7 +32,7 @@ class Readings:
     the load to there, None with too few readings and of other trials.
     """
 
-    def __init__(self, trial: Trial, cpus: Sequence[int] = ()):
+    def __init__(self, trial: Trial, cpus: Collection[int] = ()):
         self.trial, self.phase, self.cpus = trial, "sustain", tuple(cpus)
         self._found: dict[Hashable, Any] = {}
         self._known: dict[tuple[str, Labels], cutting.Known] = {}
@@ -51,7 +51,7 @@ class Readings:
         """The same readings in another phase."""
         return self._of(phase, self.cpus)
 
-    def on(self, cpus: Sequence[int]) -> Self:
+    def on(self, cpus: Collection[int]) -> Self:
         """The same readings on other cores."""
         return self._of(self.phase, tuple(cpus))
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from statistics import median
 
-from stackcost.analysis import checks, cpu, flows, generators, http
+from stackcost.analysis import checks, flows, generators, http
 from stackcost.analysis.acceptance import acceptance
 from stackcost.analysis.context import Context
 from stackcost.analysis.core_time import core_seconds
@@ -14,13 +14,8 @@ from stackcost.analysis.factors import factors, headline
 from stackcost.analysis.figures import registry
 from stackcost.analysis.figures.groups import LoadTrials
 from stackcost.analysis.figures.latency import timed
-from stackcost.analysis.figures.machine import (
-    memory_read_nanoseconds,
-    system_call_nanoseconds,
-    undisturbed_seconds,
-)
 from stackcost.analysis.figures.stacks import is_onload
-from stackcost.analysis.flags import disturbances, failures_of, flags_of, steadiness_of
+from stackcost.analysis.flags import disturbances, failures_of, flags_of
 from stackcost.analysis.memory import Merged
 from stackcost.analysis.memory_total import HoldTrials
 from stackcost.analysis.overload import out_of_time, overload
@@ -275,7 +270,7 @@ def _begun_in(seen: Readings) -> int | None:
 
 
 def _row(seen: Readings, context: Context) -> TrialRow:
-    trial, load, steady = seen.trial, seen.trial.traffic, steadiness_of(seen)
+    trial, load = seen.trial, seen.trial.traffic
     return TrialRow(
         number=trial.number,
         round=trial.round,
@@ -287,15 +282,7 @@ def _row(seen: Readings, context: Context) -> TrialRow:
         completed=load.completed,
         failed=load.failed,
         retransmitted=load.retransmitted,
-        server_cpu_total=None if load.holds else cpu.server_total(seen),
-        whole_cpu_total=None if load.holds else cpu.uncorrected_total(seen),
-        undisturbed=None if load.holds else undisturbed_seconds(seen),
-        memory_read_time=None if load.holds else memory_read_nanoseconds(seen),
-        system_call_time=None if load.holds else system_call_nanoseconds(seen),
-        warm_up_s=seen.warm_up_s,
-        variation=steady.variation if steady else None,
-        drift=steady.drift if steady else None,
-        correlation=steady.correlation if steady else None,
+        figures={} if load.holds else registry.of_trial(LoadTrials([seen], context, load.test)),
         flags=flags_of(seen) + ([f"in no figure: {trial.set_aside}"] if trial.set_aside else []),
         failures=failures_of(seen),
         disturbed=[] if trial.set_aside else disturbances(seen),

@@ -96,8 +96,8 @@ def with_kernel_beside(side: SystemFigures) -> SystemFigures:
             if load == row.offered_cps and name.startswith(f"{_label(row.test)}{BESIDE}.")
         ]
         if row.part == "load" and parts:
-            whole = sum_of([row.server_cpu_total, *parts])
-            row = row.model_copy(update={"server_cpu_total": whole})
+            whole = sum_of([row.cost, *parts])
+            row = row.model_copy(update={"figures": row.figures | {COST: whole}})
         rows.append(row)
     return side._replace(trials=rows, all_in=True)
 
@@ -191,8 +191,8 @@ def cost_series(trials: Sequence[TrialRow], test: str = "") -> Series:
     """CPU per connection of one system's load trials."""
     rounds: dict[int, dict[float, float]] = {}
     for trial in trials:
-        if trial.part == "load" and trial.test == test and trial.server_cpu_total:
-            rounds.setdefault(trial.round, {})[trial.offered_cps] = trial.server_cpu_total
+        if trial.part == "load" and trial.test == test and trial.cost:
+            rounds.setdefault(trial.round, {})[trial.offered_cps] = trial.cost
     return Series("us", rounds)
 
 

@@ -6,6 +6,8 @@ a unit.
 
 from typing import NamedTuple
 
+from stackcost.analysis.figures.registry import OF_TRIALS
+
 
 class Column(NamedTuple):
     """`unit`: such as "us", "B", "1/s". `definition`: one sentence."""
@@ -126,15 +128,7 @@ TRIALS = {
     "completed": Column("1", "completed connections or requests of the whole trial"),
     "failed": Column("1", "those that did not complete"),
     "retransmitted": Column("1", "segments that the generator retransmitted in the whole trial"),
-    "us": Column("us", "the server's CPU time per completed connection, as the report counts it"),
-    "whole_us": Column("us", "the same over the whole sustain window, not corrected"),
-    "undisturbed_s": Column("s", "as the figure undisturbed"),
-    "memory_read_ns": Column("ns", "time of one read from memory that the host's cores share"),
-    "system_call_ns": Column("ns", "duration of two known system calls on the server's cores"),
-    "warm_up_s": Column("s", "time from the start of the load until its rate was steady"),
-    "variation": Column("1", "standard deviation of that rate, as a share of its mean"),
-    "drift": Column("1", "growth of the rate over the window, as a share of its mean"),
-    "correlation": Column("1", "Pearson's correlation of the running count with time; 1: steady"),
+    **{each.name: Column(each.unit, each.definition) for each in OF_TRIALS},
     "flags": Column("", 'why the trial is flagged, separated by "; "'),
     "set_aside": Column("", "why no figure uses the trial"),
 }

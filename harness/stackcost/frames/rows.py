@@ -24,16 +24,6 @@ from stackcost.report.difference import Difference
 from stackcost.report.http_figures import series
 
 Row = dict[str, Any]
-# Fields of a trial in the summary whose columns have other names.
-TRIAL_COLUMNS = {
-    "number": "trial",
-    "server": "system",
-    "server_cpu_total": "us",
-    "whole_cpu_total": "whole_us",
-    "undisturbed": "undisturbed_s",
-    "memory_read_time": "memory_read_ns",
-    "system_call_time": "system_call_ns",
-}
 
 
 def why(run: str, system: str, seen: Readings) -> Iterator[Row]:
@@ -76,8 +66,8 @@ def trials(summary: Summary) -> Iterator[Row]:
     """Every trial, including those that no figure uses."""
     for row in summary.trials:
         flags = [flag for flag in row.flags if not flag.startswith("in no figure: ")]
-        told = {TRIAL_COLUMNS.get(name, name): value for name, value in row}
-        yield told | {"run": summary.run, "flags": "; ".join(flags)}
+        head = {"run": summary.run, "trial": row.number, "system": row.server}
+        yield dict(row) | row.figures | head | {"flags": "; ".join(flags)}
 
 
 def steps(summary: CeilingSummary) -> Iterator[Row]:
