@@ -21,7 +21,7 @@ from stackcost.analysis.summary import Summary
 from stackcost.analysis.system_series import figures_of, questions
 from stackcost.contracts.collector import CollectedFigure
 from stackcost.contracts.counts import FramesPassed
-from stackcost.frames import export
+from stackcost.library import export
 from tests.analysis.http_trials import asked, cached, summary
 from tests.analysis.runs import CONTEXT, compared
 from tests.analysis.test_generators import of_two

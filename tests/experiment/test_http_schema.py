@@ -7,9 +7,9 @@ import pytest
 
 from stackcost.clients.http3 import Http3Client
 from stackcost.contracts.errors import StackcostError
+from stackcost.experiment.auto import doublings, halves, resolve_auto
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment
-from stackcost.experiment.shares import doublings, halves, resolve_auto
 from stackcost.host.cores import CpuPlace, allowed_cores, harness_on, place_of
 from stackcost.runs.comparison import plan
 from stackcost.servers.registry import server_class
@@ -35,7 +35,7 @@ def test_doublings_end_with_all() -> None:
 
 
 def test_auto_is_what_the_machine_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stackcost.experiment.shares.allowed_cores", lambda: list(range(12)))
+    monkeypatch.setattr("stackcost.experiment.auto.allowed_cores", lambda: list(range(12)))
     found = resolve_auto(
         {
             "cores": "auto",
@@ -60,9 +60,9 @@ def test_auto_is_what_the_machine_has(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_white_papers_cores_are_the_default_as_far_as_there_are_cores(
     monkeypatch: pytest.MonkeyPatch, cores: int, found: list[int]
 ) -> None:
-    monkeypatch.setattr("stackcost.experiment.shares.allowed_cores", lambda: list(range(cores)))
+    monkeypatch.setattr("stackcost.experiment.auto.allowed_cores", lambda: list(range(cores)))
     monkeypatch.setattr(
-        "stackcost.experiment.shares.place_of", lambda cpu: CpuPlace(node=0, core=cpu, thread=0)
+        "stackcost.experiment.auto.place_of", lambda cpu: CpuPlace(node=0, core=cpu, thread=0)
     )
     paper = read_experiment(EXPERIMENTS / "openonload_whitepaper.yaml")
     assert paper.matrix.cores == found
@@ -95,7 +95,7 @@ def test_halves_share_no_physical_core(
             (folder / "topology").mkdir(parents=True)
             (folder / f"node{node}").mkdir()
             (folder / "topology/thread_siblings_list").write_text(f"{threads}\n")
-    monkeypatch.setattr("stackcost.experiment.shares.place_of", partial(place_of, system=tmp_path))
+    monkeypatch.setattr("stackcost.experiment.auto.place_of", partial(place_of, system=tmp_path))
     assert halves(sorted(load + server)) == (load, server)
 
 

@@ -15,7 +15,7 @@ import stackcost
 from stackcost.analysis.summary import Summary
 from stackcost.bed.network import existing_namespaces
 from stackcost.contracts.load import HeldFlows
-from stackcost.frames.export import table
+from stackcost.library.export import table
 from stackcost.report.difference import Side, difference
 from tests.experiment.command import (
     REPOSITORY,

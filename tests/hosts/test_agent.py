@@ -29,7 +29,7 @@ from stackcost.hosts.host import Host, suite_version
 from stackcost.hosts.host_sampler import HostSampler
 from stackcost.hosts.remote import RemoteServer, remote_server
 from stackcost.remote.lines import pack, unpack
-from stackcost.remote.proxy import Call, Proxy, call_of, methods_of
+from stackcost.remote.stub import Call, RemoteStub, call_of, methods_of
 from stackcost.remote.types import decode_arguments, encode_arguments
 from stackcost.servers.registry import server_class
 from stackcost.serving.local import RunningServer
@@ -103,10 +103,10 @@ class Extended(RunningServer):
         raise AssertionError
 
 
-def test_a_new_method_of_a_server_needs_no_change_of_a_proxy(tmp_path: Path) -> None:
+def test_a_new_method_of_a_server_needs_no_change_of_a_stub(tmp_path: Path) -> None:
     seen: list[Call] = []
 
-    class Remote(Proxy, Extended, of=Extended):
+    class Remote(RemoteStub, Extended, of=Extended):
         def __init__(self) -> None:
             pass
 
@@ -124,7 +124,7 @@ def test_a_new_method_of_a_server_needs_no_change_of_a_proxy(tmp_path: Path) -> 
 @pytest.mark.parametrize("kind", [RunningServer, RunningGenerator, Agent, HostSampler])
 def test_every_type_of_a_method_can_be_sent(kind: type) -> None:
     for name, method in methods_of(kind).items():
-        if name != "sampling":  # a proxy makes its own
+        if name != "sampling":  # a stub makes its own
             hints = get_type_hints(method, include_extras=True)
             assert "return" in hints and len(hints) == len(inspect.signature(method).parameters)
             for hint in hints.values():

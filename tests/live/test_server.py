@@ -24,7 +24,7 @@ from stackcost.live.server import MOST_PAGES, serving
 from stackcost.live.watch import Watch
 from stackcost.session.progress import Progress
 from tests.analysis.trials import hold_trial, load_trial
-from tests.live.test_readings import counters, sample
+from tests.live.test_rates import counters, sample
 
 
 class Of(Collector):

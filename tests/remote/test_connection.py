@@ -13,7 +13,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.remote import lines
 from stackcost.remote.answering import Replies, serve
 from stackcost.remote.connection import Connection
-from stackcost.remote.proxy import Call, Proxy, called
+from stackcost.remote.stub import Call, RemoteStub, called
 
 LIMIT_S = 20.0
 
@@ -82,7 +82,7 @@ class Ends:
         self.far[1].flush()
 
 
-class RemoteCounter(Proxy, Counter, of=Counter):
+class RemoteCounter(RemoteStub, Counter, of=Counter):
     def __init__(self, connection: Connection):
         self.connection = connection
 
@@ -111,7 +111,7 @@ def counter(ends: Ends) -> Iterator[RemoteCounter]:
     assert not thread.is_alive()
 
 
-def test_a_proxy_has_the_methods_of_its_class_and_sends_each_call(counter: RemoteCounter) -> None:
+def test_a_stub_has_the_methods_of_its_class_and_sends_each_call(counter: RemoteCounter) -> None:
     assert counter.add(2) == 3 and counter.add(2, other=5) == 7
     assert counter.named(method="a", of="b", name="c") == "abc"
     assert counter.connection.version.result(LIMIT_S) == "7"

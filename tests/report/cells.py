@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import stackcost
-from stackcost.frames.run import Run
 from stackcost.host.modules import hidden
+from stackcost.library.run import Run
 from stackcost.report import show as showing
 from stackcost.report.notebook import NOTEBOOKS
 from stackcost.report.opened import OpenedRuns

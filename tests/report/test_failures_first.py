@@ -11,7 +11,7 @@ from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.counts import FramesPassed
 from stackcost.contracts.trial import Trial
-from stackcost.frames.export import table
+from stackcost.library.export import table
 from stackcost.report.answer import print_answer
 from stackcost.report.answers import ceiling_answer, trust_answer
 from stackcost.report.difference import Side, difference

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.frames.columns import TABLES
+from stackcost.library.columns import TABLES
 from stackcost.published.document import Document, PublishedTable, documents
 from stackcost.published.match import comparable
 from stackcost.report.notebook import NOTEBOOKS, fitting, question, render

@@ -14,7 +14,7 @@ from stackcost.analysis.spread import spread
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Level, Summary
 from stackcost.contracts.trial import Trial
-from stackcost.frames import rows
+from stackcost.library import rows
 from stackcost.report import words
 from stackcost.report.plots.flame import differential_flame, flame
 from stackcost.report.sampled import as_lines, folded_stacks, write_stacks

@@ -51,8 +51,8 @@ def export(
     """Write the figures of a run as one long table, with unit, definition and source."""
     import sys
 
-    from stackcost.frames.export import encode
     from stackcost.host.files import write_whole
+    from stackcost.library.export import encode
     from stackcost.report.latency_log import write_logs
     from stackcost.report.sampled import write_stacks
     from stackcost.store import RunFolder

@@ -22,7 +22,7 @@ from stackcost.counting.symbols import Symbols
 from stackcost.experiment.schema import Experiment
 from stackcost.host.namespace import find_program
 from stackcost.host.timeouts import timeout_factor
-from stackcost.remote.proxy import Call, Proxy
+from stackcost.remote.stub import Call, RemoteStub
 from stackcost.servers.with_backend import WithBackend
 from stackcost.serving.local import RunningServer
 from stackcost.session.progress import Progress
@@ -33,7 +33,7 @@ from stackcost.trex.client import TrexClient
 SLOWNESS = 20.0  # factor for limits of the generator's client: an emulated generator answers late
 
 
-class _InGuest(Proxy, RunningServer, of=RunningServer):
+class _InGuest(RemoteStub, RunningServer, of=RunningServer):
     """What a session asks of its server, of which nothing is read but its counts."""
 
     def __init__(self) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.experiment.auto import SHARED
 from stackcost.experiment.collectors import figures_of
 from stackcost.experiment.profile_load import NO_PROFILE
 from stackcost.experiment.schema import Experiment
-from stackcost.experiment.shares import SHARED
 from stackcost.files import EXPERIMENTS, PROFILES
 from stackcost.host.yaml_file import read_yaml
 from stackcost.servers.registry import SUFFIX, nearest, server_class

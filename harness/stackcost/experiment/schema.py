@@ -18,12 +18,12 @@ from stackcost.contracts.program_settings import HaproxySettings, ProgramSetting
 from stackcost.contracts.stack import KERNEL
 from stackcost.contracts.system import label
 from stackcost.contracts.tls import TlsSettings, VariedTls
+from stackcost.experiment.auto import resolve_auto
 from stackcost.experiment.entries import Once, OwnFile, ServerName, StackName, TierName
 from stackcost.experiment.hosts import MOST, Bed, GeneratorSection, HostName, SshHost
 from stackcost.experiment.http_schema import HttpLoad
 from stackcost.experiment.profile_load import NO_LOAD, NO_MEMORY, LoadSection, MemorySection
 from stackcost.experiment.section import Core, Section
-from stackcost.experiment.shares import resolve_auto
 from stackcost.servers import registry
 from stackcost.stacks import is_own_file, on_stack
 

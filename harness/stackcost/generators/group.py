@@ -15,7 +15,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.generators.local import RunningGenerator
 from stackcost.generators.shares import divide_flows
 from stackcost.generators.sums import sum_call, sum_groups, sum_stats
-from stackcost.remote.proxy import Call, Proxy, how_of
+from stackcost.remote.stub import Call, RemoteStub, how_of
 from stackcost.trex.astf_client import ONLY
 
 Answer = TypeVar("Answer")
@@ -55,7 +55,7 @@ ANSWERS: dict[str, Callable[[Sequence[Any]], Any]] = {
 }
 
 
-class GeneratorGroup(Proxy, RunningGenerator, of=RunningGenerator):
+class GeneratorGroup(RemoteStub, RunningGenerator, of=RunningGenerator):
     """Generators as one. Each has its part of every rate and count.
 
     They get every order at once, from a thread each; what has to be done in turn, in turn. The

@@ -13,7 +13,7 @@ from stackcost.contracts.wiring import load_end
 from stackcost.generators.plan import GeneratorPlan
 from stackcost.host.namespace import spawner
 from stackcost.host.timeouts import timeout_factor
-from stackcost.remote.proxy import called
+from stackcost.remote.stub import called
 from stackcost.servers.probe import ask_as_load
 from stackcost.trex.astf_client import ONLY
 from stackcost.trex.client import TrexClient
@@ -29,7 +29,7 @@ class RunningGenerator:
 
     Words, counters and identifiers of profiles are those of the TRex ASTF API. Arguments and
     results of public methods are plain data, so a generator may be on another host
-    (`stackcost.hosts`), and several may be one (`GeneratorGroup`). The proxies there are
+    (`stackcost.hosts`), and several may be one (`GeneratorGroup`). The stubs there are
     made of this class.
 
     `own_bed`: the bed is not the server's, so it is described here. `host`: the description of its

@@ -1,1 +1,1 @@
-"""Servers and generators on other hosts: the agent there, and the proxies that call it."""
+"""Servers and generators on other hosts: the agent there, and the stubs that call it."""

@@ -33,7 +33,7 @@ from stackcost.host.garbage import no_garbage_collection
 from stackcost.hosts.host import suite_version
 from stackcost.hosts.host_sampler import HostSampler
 from stackcost.remote.answering import Replies, serve
-from stackcost.remote.proxy import called
+from stackcost.remote.stub import called
 from stackcost.remote.types import decode_arguments
 from stackcost.servers.registry import server_class
 from stackcost.serving.local import START_LIMIT_S, RunningServer, local_server

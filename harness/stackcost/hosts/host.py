@@ -15,7 +15,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.files import DUTS, PACKAGE, PACKED, SERVERS
 from stackcost.host.timeouts import on_a_slow_host, scaled_timeout
 from stackcost.remote.connection import Channel, Connection
-from stackcost.remote.proxy import CALL_LIMIT_S, Call, Proxy, how_of
+from stackcost.remote.stub import CALL_LIMIT_S, Call, RemoteStub, how_of
 from stackcost.remote.types import decode_result, encode_arguments
 
 
@@ -62,9 +62,9 @@ class Host:
         self.close()
 
     def remote(self, kind: type[Kind]) -> Kind:
-        """A proxy of the agent's object of this class."""
-        proxy = type(f"Remote{kind.__name__}", (_Remote, kind), {}, of=kind)
-        return cast(Kind, proxy(self))
+        """A stub of the agent's object of this class."""
+        stub = type(f"Remote{kind.__name__}", (_Remote, kind), {}, of=kind)
+        return cast(Kind, stub(self))
 
     def ask(self, call: Call) -> "Future[Any]":
         """Send a call; `wait` has its answer."""
@@ -112,8 +112,8 @@ class Host:
             raise StackcostError(f"host {self.name}: {error.what}", error.hint) from error
 
 
-class _Remote(Proxy):
-    """A proxy whose calls a host's agent carries out."""
+class _Remote(RemoteStub):
+    """A stub whose calls a host's agent carries out."""
 
     def __init__(self, host: Host):
         self._host = host

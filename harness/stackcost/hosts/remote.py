@@ -1,4 +1,4 @@
-"""A server or a generator on another host: proxies whose calls the agent there carries out."""
+"""A server or a generator on another host: stubs whose calls the agent there carries out."""
 
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -21,13 +21,13 @@ from stackcost.hosts.agent import Agent
 from stackcost.hosts.clock import compare_clocks
 from stackcost.hosts.host import Host, finishing
 from stackcost.hosts.host_sampler import HostSampler
-from stackcost.remote.proxy import Call, Proxy, call_of
+from stackcost.remote.stub import Call, RemoteStub, call_of
 from stackcost.serving.local import SAMPLE_INTERVAL_S, RunningServer
 from stackcost.serving.plan import ServerPlan
 from stackcost.serving.sampling import Sampling
 
 
-class RemoteServer(Proxy, RunningServer, of=RunningServer):
+class RemoteServer(RemoteStub, RunningServer, of=RunningServer):
     """A server on another host.
 
     `cpus`: cores of this host where the collectors of this process may run; empty: all.

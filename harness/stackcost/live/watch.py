@@ -10,12 +10,12 @@ from typing import Any
 
 from stackcost.analysis.cpu import server_total
 from stackcost.analysis.flags import flags_of
-from stackcost.analysis.readings import Readings as TrialReadings
+from stackcost.analysis.readings import Readings
 from stackcost.contracts.collector import Reading
 from stackcost.contracts.load import load_words
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.trial import Trial
-from stackcost.live.readings import Readings, Second
+from stackcost.live.rates import LiveRates, Second
 from stackcost.session.progress import Now, Progress
 from stackcost.session.server_session import ServerSession
 from stackcost.store import RunFolder
@@ -41,7 +41,7 @@ class Watch:
         self._lock = threading.Lock()
         self._progress: Progress | None = None
         self._session: ServerSession | None = None
-        self._readings = Readings(())
+        self._rates = LiveRates(())
         self._taken = 0
         self._run = self._title = self._waits = ""
         self._offered: float | None = None
@@ -73,7 +73,7 @@ class Watch:
         with self._lock:
             self._session, self._taken, self._second = session, 0, Second()
             if session is not None:
-                self._readings = Readings(session.experiment.cores.server)
+                self._rates = LiveRates(session.experiment.cores.server)
 
     def offered(self, trial: Trial | None) -> None:
         """What it offers is beside what comes to an end, of this trial alone."""
@@ -81,11 +81,11 @@ class Watch:
             self._offered = trial.offered_cps or None if trial else None
             if trial and self._session:
                 self._taken = len(self._session.sampler.readings)
-                self._second = self._readings.begin_trial()
+                self._second = self._rates.begin_trial()
 
     def stored(self, trial: Trial, session: ServerSession) -> None:
         """Its flags and its cost, as they will be in the answer."""
-        seen = TrialReadings(trial, session.experiment.cores.server)
+        seen = Readings(trial, session.experiment.cores.server)
         flags = [f"trial {trial.number}, {trial.server}: {each}" for each in flags_of(seen)]
         cost = None if trial.traffic.holds else server_total(seen)
         with self._lock:
@@ -105,7 +105,7 @@ class Watch:
             fresh, self._taken = readings[self._taken :], len(readings)
             if not fresh:
                 return
-            self._second = self._readings.second(_edges(fresh, self._readings.in_trial))
+            self._second = self._rates.second(_edges(fresh, self._rates.in_trial))
             point = {
                 "offered": self._offered,
                 "completed": self._second.completed,
@@ -147,7 +147,7 @@ def _edges(readings: Sequence[Reading], last_only: bool) -> list[Sample]:
         first.setdefault(whose, each)
         last[whose] = each
     ends = [*(() if last_only else first.values()), *last.values()]
-    return [sample for each in ends for sample in Readings.shown(each)]
+    return [sample for each in ends for sample in LiveRates.shown(each)]
 
 
 def _fields(of: Now | Second | Cost) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import IO, Any
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.remote.lines import lines_of, pack, pack_error, refused, unpack
-from stackcost.remote.proxy import how_of, methods_of
+from stackcost.remote.stub import how_of, methods_of
 
 Arguments = dict[str, Any]
 

@@ -16,7 +16,7 @@ from stackcost.contracts.counts import Limits
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.server import Server
-from stackcost.remote.proxy import Call, Proxy
+from stackcost.remote.stub import Call, RemoteStub
 from stackcost.serving.local import (
     SAMPLE_INTERVAL_S,
     RunningServer,
@@ -61,7 +61,7 @@ class Unread(Collector):
         return []
 
 
-class ExternalDevice(Proxy, RunningServer, of=RunningServer):
+class ExternalDevice(RemoteStub, RunningServer, of=RunningServer):
     """A device by its configuration. `cpus`: cores of this host for the collectors; empty: all."""
 
     def __init__(self, kind: type[Server], plan: ServerPlan, cpus: Sequence[int]):

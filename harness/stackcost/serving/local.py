@@ -43,7 +43,7 @@ from stackcost.host.namespace import execute
 from stackcost.host.open_files import open_files
 from stackcost.host.steering import ReceiveWork
 from stackcost.host.timeouts import timeout_factor
-from stackcost.remote.proxy import called
+from stackcost.remote.stub import called
 from stackcost.serving.plan import ServerPlan
 from stackcost.serving.sampling import Interface, Sampling
 from stackcost.stacks import stack_of
@@ -62,7 +62,7 @@ class RunningServer:
 
     Arguments and results of public methods are plain data, so a server may be on another host
     (`stackcost.hosts`), or on a device that nothing can be asked of (`external`). The
-    proxies there are made of this class, so a method is written here only.
+    stubs there are made of this class, so a method is written here only.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ from stackcost.contracts.server import Server
 from stackcost.contracts.stack import When
 from stackcost.experiment.schema import Experiment
 from stackcost.host.timeouts import timeout_factor
-from stackcost.remote.proxy import Proxy
+from stackcost.remote.stub import RemoteStub
 from stackcost.serving.local import RunningServer, local_server
 from stackcost.serving.plan import ServerPlan
 from stackcost.serving.sampling import Sampling
@@ -46,7 +46,7 @@ class ServerSession:
     @property
     def local_server(self) -> RunningServer:
         """The server, for what works only where this process has started it."""
-        if isinstance(self.serving, Proxy):
+        if isinstance(self.serving, RemoteStub):
             raise StackcostError(
                 "this measurement needs the server on this machine",
                 "leave out the section bed of the experiment",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.remote.proxy import called
+from stackcost.remote.stub import called
 from stackcost.trex.captures import check_captures
 
 ALL_CLIENTS = 0xFFFFFFFF  # the TRex API's default mask

@@ -17,7 +17,7 @@ from stackcost.host.liveness import check_lives
 from stackcost.host.timeouts import on_a_slow_host, scaled_timeout
 from stackcost.host.waiting import wait_until
 from stackcost.remote.connection import Connection
-from stackcost.remote.proxy import Call, Proxy
+from stackcost.remote.stub import Call, RemoteStub
 from stackcost.trex.astf_client import AstfClient
 from stackcost.trex.process import Spawn, last_lines, spawn_here
 
@@ -27,7 +27,7 @@ END_TIMEOUT = 5.0  # seconds for stopping the traffic when closing
 POLL = 0.1  # seconds between looks at whether traffic goes on
 
 
-class TrexClient(Proxy, AstfClient, of=AstfClient):
+class TrexClient(RemoteStub, AstfClient, of=AstfClient):
     """A connection to one ASTF server. A context manager; leaving it stops the traffic.
 
     `spawn` starts the client's process, in the namespace the server listens in. Threads may share

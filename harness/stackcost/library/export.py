@@ -6,8 +6,8 @@ from typing import Any, Literal
 import pandas
 
 from stackcost.analysis.head import Head, definition
-from stackcost.frames.columns import FIGURES
-from stackcost.frames.rows import Row, rounds
+from stackcost.library.columns import FIGURES
+from stackcost.library.rows import Row, rounds
 from stackcost.report.answer import computed
 from stackcost.store import RunFolder
 

@@ -13,8 +13,8 @@ from stackcost.analysis.event_summary import EventSummary, MixResult, MixStepRes
 from stackcost.analysis.figures import registry
 from stackcost.analysis.mix import Step
 from stackcost.contracts.errors import StackcostError
-from stackcost.frames.columns import TABLES
-from stackcost.frames.run import Run
+from stackcost.library.columns import TABLES
+from stackcost.library.run import Run
 from stackcost.report.opened import OpenedRuns
 from stackcost.store import Manifest
 from tests.analysis.stored_runs import INTERRUPTED, SMALL

@@ -11,8 +11,8 @@ import pandas
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
-from stackcost.frames import export, rows
-from stackcost.frames.columns import TABLES, YES_OR_NO
+from stackcost.library import export, rows
+from stackcost.library.columns import TABLES, YES_OR_NO
 from stackcost.published.document import Document, documents
 from stackcost.published.match import matches
 from stackcost.report.answer import current

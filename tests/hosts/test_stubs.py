@@ -1,4 +1,4 @@
-"""Proxies that are not behind a line: a device without a host, and several generators."""
+"""Stubs that are not behind a line: a device without a host, and several generators."""
 
 from contextlib import closing
 from typing import Any
@@ -10,7 +10,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.generators import group
 from stackcost.generators.group import GeneratorGroup, Member
 from stackcost.generators.local import RunningGenerator
-from stackcost.remote.proxy import call_of, methods_of
+from stackcost.remote.stub import call_of, methods_of
 from stackcost.serving import external
 from stackcost.serving.external import NO_HOST, ExternalDevice
 from stackcost.serving.local import RunningServer

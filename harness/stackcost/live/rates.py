@@ -38,7 +38,7 @@ class Second:
     slab: dict[str, float] = field(default_factory=dict)
 
 
-class Readings:
+class LiveRates:
     """Keeps the newest sample of each series of the few metrics that are shown, in one trial."""
 
     METRICS = frozenset((COUNTERS, "engine.latency", "cpu.exact_time", "slab.bytes"))

@@ -1,7 +1,7 @@
 """Classes whose methods are calls, which one method carries out.
 
-A real class says what can be called: its public methods, with their types. A proxy of it has the
-same methods, and hands each call to `handle` as data. So a new method needs no change in a proxy.
+A real class says what can be called: its public methods, with their types. A stub of it has the
+same methods, and hands each call to `handle` as data. So a new method needs no change in a stub.
 """
 
 import inspect
@@ -18,7 +18,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 class How:
     """How a method is called from another process.
 
-    `limit_s`: seconds that it may take. `once`: its answer does not change, so a proxy keeps it.
+    `limit_s`: seconds that it may take. `once`: its answer does not change, so a stub keeps it.
     `in_turn`: the main thread of the other process does it, because programs end with the thread
     that has started them.
     """
@@ -69,10 +69,10 @@ class Call:
         return f"{self.of.__name__}.{self.method.__name__}"
 
 
-class Proxy:
-    """A base of proxies: `class RemoteServer(Proxy, RunningServer, of=RunningServer)`.
+class RemoteStub:
+    """A base of stubs: `class RemoteServer(RemoteStub, RunningServer, of=RunningServer)`.
 
-    Each method of the class `of` that the proxy does not have itself becomes a call.
+    Each method of the class `of` that the stub does not have itself becomes a call.
     """
 
     def __init_subclass__(cls, of: type | None = None, **rest: Any) -> None:
@@ -93,7 +93,7 @@ def call_of(of: type, name: str, /, *given: Any, **named: Any) -> Call:
 
 def _calling(of: type, method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
-    def send(self: Proxy, /, *given: Any, **named: Any) -> Any:
+    def send(self: RemoteStub, /, *given: Any, **named: Any) -> Any:
         call = _call(of, method, given, named)
         if not how_of(method).once:
             return self.handle(call)

@@ -3,7 +3,7 @@
 import pytest
 
 from stackcost.contracts.sample import Kind, Sample
-from stackcost.live.readings import CACHES, Readings
+from stackcost.live.rates import CACHES, LiveRates
 
 CLIENT = {"engine": "generator", "side": "client"}
 
@@ -19,7 +19,7 @@ def counters(at: float, **values: float) -> list[Sample]:
 
 
 def test_rates_are_of_the_time_between_two_readings() -> None:
-    readings = Readings((1,))
+    readings = LiveRates((1,))
     first = readings.second(counters(10.0, tcps_connattempt=100, tcps_closed=90, tcps_drops=0))
     assert first.completed is None and first.attempted is None, "one reading has no rate"
     second = readings.second(counters(12.0, tcps_connattempt=300, tcps_closed=280, tcps_drops=10))
@@ -28,7 +28,7 @@ def test_rates_are_of_the_time_between_two_readings() -> None:
 
 
 def test_a_counter_that_begins_anew_has_no_rate() -> None:
-    readings = Readings((1,))
+    readings = LiveRates((1,))
     readings.second(counters(10.0, tcps_closed=500))
     assert readings.second(counters(11.0, tcps_closed=3)).completed is None
     assert readings.second(counters(12.0, tcps_closed=10)).completed == 7
@@ -39,7 +39,7 @@ def test_nothing_is_of_two_trials_or_of_the_time_between() -> None:
         time = sample(at, "engine.latency", s, kind="completion", percentile="p50", group="")
         return [*counters(at, tcps_closed=closed), time, sample(at, "slab.bytes", 7.0, cache="TCP")]
 
-    readings = Readings((1,))
+    readings = LiveRates((1,))
     readings.second(read(10.0, 0, 0.1))
     assert readings.second(read(11.0, 900, 0.2)).completed == 900
     assert readings.begin_trial().slab == {"TCP": 7}, "it is what there is, until it is read again"
@@ -53,14 +53,14 @@ def test_nothing_is_of_two_trials_or_of_the_time_between() -> None:
 
 
 def test_what_was_not_read_again_stays_as_it_was() -> None:
-    readings = Readings((1,))
+    readings = LiveRates((1,))
     readings.second([*counters(10.0, tcps_closed=0), sample(10.0, "slab.bytes", 7.0, cache="TCP")])
     assert readings.second(counters(11.0, tcps_closed=9)).slab == {"TCP": 7}
     assert readings.second([sample(12.0, "slab.bytes", 8.0, cache="TCP")]).completed == 9
 
 
 def test_busy_time_of_the_servers_cores_is_per_completed_connection() -> None:
-    readings = Readings((1,))
+    readings = LiveRates((1,))
 
     def cores(at: float, busy: float) -> list[Sample]:
         return [
@@ -76,7 +76,7 @@ def test_busy_time_of_the_servers_cores_is_per_completed_connection() -> None:
 
 
 def test_the_slowest_group_and_the_largest_caches_are_shown_and_unknown_values_are_not() -> None:
-    readings = Readings(())
+    readings = LiveRates(())
     labels = {"kind": "completion", "percentile": "p99"}
     readings.second([sample(0.5, "engine.latency", 0.1, group=each, **labels) for each in "abc"])
     found = readings.second(
