@@ -10,7 +10,7 @@ import pytest
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.counting.initial_disk import initial_disk
-from stackcost.counting.kernel import Kernel, get_kernel, uncompressed
+from stackcost.counting.kernel import Kernel, get_kernel, package_of, uncompressed
 
 ELF = b"\x7fELF" + bytes(10_000)
 
@@ -40,6 +40,14 @@ def test_another_image_is_refused() -> None:
 def test_an_unknown_kernel_is_refused() -> None:
     with pytest.raises(StackcostError, match=r"no kernel 5\.4 for counting"):
         get_kernel("5.4")
+
+
+def test_the_kernel_of_another_release_of_debian_is_not_taken_for_the_one_wanted() -> None:
+    of_12 = "linux-image-amd64\n  Depends: linux-image-6.1.0-56-amd64\n"
+    of_13 = "linux-image-amd64\n  Depends: linux-image-6.12.117+deb13-amd64\n"
+    assert package_of("6.1", of_12) == "linux-image-6.1.0-56-amd64"
+    assert package_of("6.12", of_13) == "linux-image-6.12.117+deb13-amd64"
+    assert package_of("6.1", of_13) == package_of("6.12", of_12) == ""
 
 
 def test_a_module_comes_after_those_that_it_needs(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import pyarrow
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.namespace import find_program
 
-PACKAGES = {"6.1": "linux-image-amd64", "6.12": "linux-image-6.12-amd64"}
+VERSIONS = ("6.1", "6.12")
 MODULES_OF = (
     *("kernel/net/", "kernel/fs/", "kernel/lib/", "kernel/crypto/", "kernel/drivers/virtio/"),
     *("kernel/drivers/net/veth", "kernel/drivers/char/virtio_console"),
@@ -75,10 +75,10 @@ def cache_folder() -> Path:
 
 
 def get_kernel(version: str) -> Kernel:
-    """A kernel of `PACKAGES`, downloaded once; StackcostError if that fails."""
-    if version not in PACKAGES:
+    """A kernel of `VERSIONS`, downloaded once; StackcostError if that fails."""
+    if version not in VERSIONS:
         raise StackcostError(
-            f"there is no kernel {version} for counting", f"choose one of {', '.join(PACKAGES)}"
+            f"there is no kernel {version} for counting", f"choose one of {', '.join(VERSIONS)}"
         )
     package = _package(version)
     folder = cache_folder() / f"{package}-{LAYOUT}"
@@ -92,13 +92,22 @@ def _package(version: str) -> str:
     known = sorted(cache_folder().glob(f"linux-image-{version}.*-{LAYOUT}"))
     if known:
         return known[-1].name.removesuffix(f"-{LAYOUT}")
-    told = _output([find_program("apt-cache"), "depends", PACKAGES[version]])
-    found = re.search(r"Depends: (linux-image-[\d.]\S*)", told)
-    if not found:
+    # The one for the release of Debian has another version of the kernel in each.
+    asked = f"linux-image-{version}-amd64", "linux-image-amd64"
+    package = package_of(version, _output([find_program("apt-cache"), "depends", *asked]))
+    if not package:
+        others = " or ".join(each for each in VERSIONS if each != version)
         raise StackcostError(
-            f"this machine's archive has no package {PACKAGES[version]}", "run: apt-get update"
+            f"this machine's archive has no kernel {version} for counting",
+            f"run: apt-get update; or choose counted.kernel: {others}",
         )
-    return found[1]
+    return package
+
+
+def package_of(version: str, told: str) -> str:
+    """The kernel's own package in what `apt-cache depends` told; empty: none of this version."""
+    found = re.search(rf"Depends: (linux-image-{re.escape(version)}\.\S*)", told)
+    return found[1] if found else ""
 
 
 def _make(package: str, folder: Path) -> None:
