@@ -9,7 +9,7 @@ from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
 from stackcost.contracts.counts import FramesPassed
 from stackcost.contracts.trial import Trial
-from stackcost.report.flags import flag_lines
+from stackcost.report.flags import flag_lines, not_held
 from stackcost.report.tables import short_cost_table
 from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import add_other_program, counter, gauge, load_trial
@@ -67,6 +67,9 @@ def test_the_screen_says_where_frames_vanished_and_not_that_a_ceiling_was_passed
     summary = summarise([lossy(FramesPassed(20_000, 20_000, 8_323, 8_323))], CONTEXT)
     assert any("11,677 of 20,000 frames to servers" in line for line in flag_lines(summary))
     assert short_cost_table(summary).rows[0][1] == "1,000, not all passed"
+    (told,) = not_held(summary)
+    assert told.startswith("not all passed, so in no main figure: ") and " at 1,000 (" in told
+    assert f"  {told}" in flag_lines(summary)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from stackcost.analysis.flags import flags_of
+from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.counts import FramesPassed
@@ -20,7 +22,7 @@ from stackcost.report.opened import OpenedRuns
 from stackcost.report.stored import summary_of
 from stackcost.store import Manifest
 from tests.analysis.runs import CONTEXT, compared
-from tests.analysis.trials import add_other_program
+from tests.analysis.trials import add_other_program, load_trial
 from tests.report.opened import first_text, opened_costs
 from tests.report.stored import store
 
@@ -108,3 +110,18 @@ def test_a_ceiling_that_was_found_for_the_loads_is_not_denied(summary: Summary) 
     found = summary.model_copy(update={"ceilings": {"nginx/kernel": 4_000.0}})
     answer = ceiling_answer(OpenedRuns(costs=[opened_costs(found)]))
     assert answer.startswith("**Ceiling of nginx/kernel, found before the first round: 4,000 conn")
+
+
+def test_one_of_a_thing_is_singular_and_the_same_kind_as_several(summary: Summary) -> None:
+    """ "1 segments retransmitted", and beside it the other trials' as a kind of its own."""
+    told = ["1 segment retransmitted", "5 segments retransmitted", "1,200 segments retransmitted"]
+    rows = [
+        row.model_copy(update={"flags": [words], "failures": []})
+        for row, words in zip(summary.trials, told, strict=False)
+    ]
+    lines = flag_lines(summary.model_copy(update={"trials": rows}))
+    assert sum("retransmitted" in line for line in lines) == 1
+    assert any("3 of 3 trials: 1 segment retransmitted (trial" in line for line in lines)
+    trial = load_trial()
+    trial.load.client |= {"tcps_sndrexmitpack": 1}
+    assert flags_of(Readings(trial), (1,)) == ["1 segment retransmitted"]

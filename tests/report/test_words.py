@@ -3,10 +3,10 @@ import pytest
 from stackcost.analysis.comparison import Comparison, Design, compare
 from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, spread
+from stackcost.contracts.words import count
 from stackcost.report.words import (
     change,
     change_of,
-    count,
     factor,
     number,
     pair,

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from stackcost.analysis.limits import full_accept_queue
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.counts import Direction, FramesPassed, Limits
+from stackcost.contracts.words import count
 
 Place = Literal[
     "frame size",
@@ -88,7 +89,7 @@ def refused(seen: Readings) -> Iterator[Finding]:
     for engine in ("generator", "peer"):
         for reason, (place, words) in ENGINE_DROPS.items():
             if number := grown(seen, "engine.drops", engine=engine, reason=reason):
-                yield Finding(place, f"{number:,} frames of the {engine} {words}")
+                yield Finding(place, f"{count(number, 'frame')} of the {engine} {words}")
         if number := grown(seen, "engine.path_mtu_messages", engine=engine):
             told = (s for each in seen.series("engine.path_mtu", engine=engine) for s in each)
             least = min((s.value for s in told if s.value), default=0)
@@ -127,7 +128,7 @@ def unresolved(seen: Readings) -> list[str]:
 def queues(seen: Readings) -> Iterator[Finding]:
     """Queues of the system's kernel that overflowed, or that are full."""
     if dropped := grown(seen, "softnet.dropped"):
-        words = f"a full backlog dropped {dropped:,} packets (net.core.netdev_max_backlog)"
+        words = f"a full backlog dropped {count(dropped, 'packet')} (net.core.netdev_max_backlog)"
         yield Finding("packet queue", words)
     if overflowed := grown(seen, "tcp.counter", counter="TcpExtListenOverflows"):
         queue = (seen.trial.traffic.limits or Limits()).accept_queue
@@ -161,7 +162,7 @@ def resets(seen: Readings) -> Iterator[Finding]:
         for each in passed
         if each.left is not None and each.entered is not None
     )
-    whose = f"; the device sent {own:,} frames of its own" if own else ""
+    whose = f"; the device sent {count(own, 'frame')} of its own" if own else ""
     place: Place = "in the device" if own else "reset"
     yield Finding(place, f"{' and '.join(said)} by a reset (RST){whose}")
 

@@ -23,6 +23,7 @@ from stackcost.contracts.latency import TLS_HANDSHAKE
 from stackcost.contracts.load import rate_words
 from stackcost.contracts.load.base import Failure, Flag, Load
 from stackcost.contracts.trial import CUT_SHORT, Trial
+from stackcost.contracts.words import count
 
 FULL, NOT_FULL = 0.95, 0.90  # shares of cores' time
 
@@ -122,7 +123,9 @@ def generator_limits(seen: Readings) -> list[str]:
     found = generators.limits(seen)
     kept = seen.trial.traffic.schedule
     if kept and kept.intended > kept.opened:
-        found.append(f"{kept.intended - kept.opened:,} connections of the schedule not started")
+        found.append(
+            count(kept.intended - kept.opened, "connection") + " of the schedule not started"
+        )
     return found
 
 
@@ -232,12 +235,16 @@ def _of_readings(seen: Readings) -> list[str]:
     if (tls := trial.traffic.tls) and tls.lacked_memory:
         found.append(f"the generator's memory for TLS was used up {tls.lacked_memory:,} times")
     if tls and tls.cut_segments:
-        found.append(f"the generator's port cut {tls.cut_segments:,} segments, which came again")
+        found.append(
+            f"the generator's port cut {count(tls.cut_segments, 'segment')}, which came again"
+        )
     found += _late_handshakes(seen)
     if (network := trial.traffic.network) and network.no_room:
-        found.append(f"the generator had no room for {network.no_room:,} frames of the network")
+        found.append(
+            f"the generator had no room for {count(network.no_room, 'frame')} of the network"
+        )
     if trial.traffic.unexpectedly_retransmitted:
-        found.append(f"{trial.traffic.retransmitted:,} segments retransmitted")
+        found.append(f"{count(trial.traffic.retransmitted, 'segment')} retransmitted")
     return found + _failed_collectors(trial)
 
 
@@ -286,7 +293,7 @@ def _failed_connections(seen: Readings) -> list[str]:
     if load.tls and load.tls.failures:
         found.append(load.tls.failures)
     if load.cut_flows:
-        found.append(f"{load.cut_flows:,} flows had not ended at the end of the drain")
+        found.append(f"{count(load.cut_flows, 'flow')} had not ended at the end of the drain")
     found += _of_limits(seen) + [sign.words for sign in diagnosis(seen)]
     return found + _other_statuses(load)  # causes come first
 
@@ -308,7 +315,7 @@ def _failed_requests(seen: Readings) -> list[str]:
     """How many of HTTP clients' requests failed or were not answered, and the limits they met."""
     found, load = list[str](), seen.trial.traffic
     if load.failed:
-        found.append(f"{load.failed:,} requests failed")
+        found.append(f"{count(load.failed, 'request')} failed")
     if load.http_settings and load.answered is not None:
         asked = load.http_settings.all_connections
         if asked - load.answered > thresholds.LOST_LIMIT * asked:

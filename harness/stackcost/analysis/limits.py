@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import REACHED
 from stackcost.contracts.counts import Limits
+from stackcost.contracts.words import count
 
 Limit = Literal["open files", "server's own limit", "connection tracking", "client ports"]
 
@@ -38,7 +39,9 @@ def limits_reached(seen: Readings) -> Iterator[Reached]:
             yield Reached("open files", words)
     for reason, number in (limits.refused or {}).items():
         if number:
-            words = f"the server refused {number:,} connections because of a lack of {reason}"
+            words = (
+                f"the server refused {count(number, 'connection')} because of a lack of {reason}"
+            )
             yield Reached("server's own limit", words)
     most = limits.tracked_connections_limit
     tracked = [s.value for s in seen.samples("conntrack.entries") if s.value is not None]
@@ -47,5 +50,5 @@ def limits_reached(seen: Readings) -> Iterator[Reached]:
         yield Reached("connection tracking", words)
     without_port = seen.trial.traffic.counter("err_c_tuple_err")
     if without_port:
-        words = f"{without_port:,} connections found no free client port"
+        words = f"{count(without_port, 'connection')} found no free client port"
         yield Reached("client ports", words)

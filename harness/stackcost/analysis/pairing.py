@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stackcost.analysis.series import Series
+from stackcost.contracts.words import count
 
 NO_ROUND = "both systems were not measured in the same round"
 NOT_NUMBERED = "it is unknown whether both systems were measured in the same round"
@@ -66,9 +67,13 @@ def _pairs(at: AtLoads) -> tuple[AtLoads, list[str]]:
             used[load] = {n: a[n] for n in known}, {n: b[n] for n in known}
     set_aside = []
     if missing:
-        set_aside.append(f"{missing} trials left out: the other trial of the pair is missing")
+        set_aside.append(
+            f"{count(missing, 'trial')} left out: the other trial of the pair is missing"
+        )
     if without_ratio:
-        set_aside.append(f"{without_ratio} pairs left out: one of the values is not above zero")
+        set_aside.append(
+            f"{count(without_ratio, 'pair')} left out: one of the values is not above zero"
+        )
     return used, set_aside
 
 

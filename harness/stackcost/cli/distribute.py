@@ -57,8 +57,8 @@ def distribute(
     from stackcost.cells.beds import read_beds
     from stackcost.cells.folder import SetFolder
     from stackcost.cells.plan import cells_of
+    from stackcost.contracts.words import count
     from stackcost.experiment.read_file import experiment_file, read_experiment
-    from stackcost.report.words import count
 
     if bool(bed) == bool(scheduler):
         raise typer.BadParameter("give --bed, once or more, or --scheduler")

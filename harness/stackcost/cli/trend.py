@@ -33,10 +33,10 @@ def trend(
     as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:
     """Show when the rates of the pytest gate, or the figures of stored runs, changed."""
+    from stackcost.contracts.words import count
     from stackcost.gate.history import read_history, trends_of
     from stackcost.report.run_trend import RunTrends, run_trends, trend_plot, trend_table
     from stackcost.report.terminal_table import draw
-    from stackcost.report.words import count
 
     if history.is_dir():
         found = run_trends(history, only)

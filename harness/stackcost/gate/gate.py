@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 
 from stackcost.analysis.thresholds import RATE
 from stackcost.bed.lock import lock_when_free
+from stackcost.contracts.words import count
 from stackcost.experiment.matrix import Variant
 from stackcost.gate.baseline import (
     Baseline,
@@ -30,7 +31,6 @@ from stackcost.gate.history import HISTORY, Entry, append, between, read_history
 from stackcost.gate.trial import GateTrial, comparable, left_out, left_out_words, too_few
 from stackcost.gate.verdict import Verdict, against_baseline, against_number
 from stackcost.gate.words import COUNT_INSTEAD, TRIAL, baseline_sentence, explain, sentence
-from stackcost.report.words import count
 
 GateOutcome = Literal["holds", "below", "cannot tell", "no baseline", "baseline written"]
 LOCK_TIMEOUT_S = 3600.0  # tests in other processes may have to measure first

@@ -8,11 +8,12 @@ from typing import Any
 from stackcost.analysis.machines import differences
 from stackcost.analysis.remedies import remedy
 from stackcost.analysis.spread import Spread, spread
+from stackcost.contracts.words import count
 from stackcost.gate.baseline import Baseline
 from stackcost.gate.figure import CEILING, DECLARED, UNIT, WHOLE_CORES, Figure
 from stackcost.gate.trial import GateTrial, comparable, foreign_share
 from stackcost.gate.verdict import Verdict
-from stackcost.report.words import UNKNOWN, change, count, with_range
+from stackcost.report.words import UNKNOWN, change, with_range
 
 PLOT_WIDTH = 48  # characters
 SHOWN_CHANGES = 12

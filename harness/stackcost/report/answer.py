@@ -12,6 +12,7 @@ from rich.console import Console
 from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.words import count
 from stackcost.files import PACKAGE
 from stackcost.report.ceiling import ceilings_of, print_ceilings
 from stackcost.report.congestion import congestion_sentence
@@ -20,7 +21,6 @@ from stackcost.report.extra import can_render
 from stackcost.report.opened import FORMS, AnySummary
 from stackcost.report.stored import summary_of
 from stackcost.report.terminal import print_long, print_screen
-from stackcost.report.words import count
 from stackcost.store import RunFolder
 
 PARTS = ("contracts", "host", "store", "analysis", "report")  # all that reads a run

@@ -10,8 +10,8 @@ from stackcost.analysis.event_summary import EventSummary
 from stackcost.analysis.head import Head
 from stackcost.analysis.remedies import remedy
 from stackcost.analysis.summary import Summary, TrialRow
+from stackcost.contracts.words import count
 from stackcost.report.stored import ONE_CORE
-from stackcost.report.words import count
 
 REPEATED = re.compile(r"; repeated as trial \d+")
 SHOWN = 3  # reasons besides failures; `stackcost show --long` and the report have every trial
@@ -40,6 +40,7 @@ def flag_lines(summary: Summary) -> list[str]:
         f"{unknown} {'was' if unknown == 1 else 'were'} not possible"
     ]
     lines += [f"  {line}" for line in failures(summary)]
+    lines += [f"  {line}" for line in not_held(summary)]
     failed = _groups(_doubted(trial, reason) for trial in used for reason in _failed_checks(trial))
     lines += [f"  {_told(found, len(used))}" for found in failed]
     others = (
@@ -108,6 +109,17 @@ def failures(summary: Summary, systems: Collection[str] = ()) -> list[str]:
     worst_first = sorted(used, key=lambda trial: -_lost_share(trial))
     found = _groups(_doubted(trial, reason) for trial in worst_first for reason in trial.failures)
     return [_told(each, len(used)) for each in found]
+
+
+def not_held(summary: Summary) -> list[str]:
+    """What "not all passed" and "past the ceiling" are in a table of loads: each with its sign."""
+    kinds: dict[str, list[str]] = {}
+    for server in summary.servers:
+        for level in server.levels:
+            if level.not_held:
+                told = f"{server.name} at {level.load} ({level.past_ceiling})"
+                kinds.setdefault(level.not_held, []).append(told)
+    return [f"{kind}, so in no main figure: {', '.join(told)}" for kind, told in kinds.items()]
 
 
 def search_doubts(summary: CeilingSummary) -> list[str]:
@@ -192,8 +204,14 @@ def _by_kind(reasons: Iterable[Doubted]) -> list[list[Doubted]]:
 def _groups(reasons: Iterable[Doubted]) -> list[list[Doubted]]:
     groups: dict[str, list[Doubted]] = {}
     for each in reasons:
-        groups.setdefault(re.sub(r"\d[\d.,]*", "#", each.reason), []).append(each)
+        kind = re.sub(r"\d[\d.,]*( [a-z]+?s?\b)?", _without_number, each.reason)
+        groups.setdefault(kind, []).append(each)
     return list(groups.values())
+
+
+def _without_number(found: re.Match[str]) -> str:
+    """ "1 segment" and "2 segments" are the same kind of reason."""
+    return f"#{(found[1] or '').removesuffix('s')}"
 
 
 def _doubted(trial: TrialRow, reason: str) -> Doubted:

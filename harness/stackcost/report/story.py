@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from stackcost.analysis.summary import ServerResult, Summary
+from stackcost.contracts.words import count
 from stackcost.report.congestion import congestion_sentence
 from stackcost.report.flags import mostly_disturbed, not_used
 from stackcost.report.opened import AnySummary, OpenedRuns
-from stackcost.report.words import count, number
+from stackcost.report.words import number
 
 
 def title(runs: OpenedRuns) -> str:

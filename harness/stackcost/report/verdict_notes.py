@@ -3,8 +3,9 @@
 from stackcost.analysis.significance import values_needed
 from stackcost.analysis.summary import Summary
 from stackcost.analysis.thresholds import RATE
+from stackcost.contracts.words import count
 from stackcost.report.peer_parts import peer_sentences
-from stackcost.report.words import count, pair
+from stackcost.report.words import pair
 
 CANNOT_TELL = "cannot tell"  # verdict of too few rounds
 

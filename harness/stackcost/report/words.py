@@ -51,11 +51,6 @@ def pair(above: str, below: str) -> str:
     return f"{above} : {below.removeprefix(f'{run}: ') if name else below}"
 
 
-def count(number_of: int, one: str, more: str = "") -> str:
-    """A number with its noun, such as "1 search" and "2 searches"."""
-    return f"{number_of} {one if number_of == 1 else more or one + 's'}"
-
-
 def share(value: float | None) -> str:
     """A share of 0 to 1 as percent."""
     return UNKNOWN if value is None else f"{value:.1%}"
