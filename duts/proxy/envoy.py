@@ -122,20 +122,25 @@ class EnvoyHttp(EnvoyTcp):
 
     def filter(self) -> dict[str, Any]:
         """The filter of every connection."""
-        every = {"match": {"prefix": "/"}, "route": {"cluster": CLUSTER}}
-        hosts = {"name": "all", "domains": ["*"], "routes": [every]}
-        # A header with the time that the server took would change the response's length.
-        router = {"@type": f"{TYPES}.http.router.v3.Router", "suppress_envoy_headers": True}
-        return {
-            "name": "envoy.filters.network.http_connection_manager",
-            "typed_config": {
-                "@type": f"{TYPES}.network.http_connection_manager.v3.HttpConnectionManager",
-                "stat_prefix": "clients",
-                "codec_type": "HTTP1",
-                "route_config": {"virtual_hosts": [hosts]},
-                "http_filters": [{"name": "envoy.filters.http.router", "typed_config": router}],
-            },
-        }
+        return http_filter()
+
+
+def http_filter() -> dict[str, Any]:
+    """The HTTP connection manager, with the router as its only HTTP filter."""
+    every = {"match": {"prefix": "/"}, "route": {"cluster": CLUSTER}}
+    hosts = {"name": "all", "domains": ["*"], "routes": [every]}
+    # A header with the time that the server took would change the response's length.
+    router = {"@type": f"{TYPES}.http.router.v3.Router", "suppress_envoy_headers": True}
+    return {
+        "name": "envoy.filters.network.http_connection_manager",
+        "typed_config": {
+            "@type": f"{TYPES}.network.http_connection_manager.v3.HttpConnectionManager",
+            "stat_prefix": "clients",
+            "codec_type": "HTTP1",
+            "route_config": {"virtual_hosts": [hosts]},
+            "http_filters": [{"name": "envoy.filters.http.router", "typed_config": router}],
+        },
+    }
 
 
 def tls_socket(context: str, common: dict[str, Any], **own: Any) -> dict[str, Any]:

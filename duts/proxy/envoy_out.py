@@ -9,7 +9,7 @@ from typing import Any
 
 from stackcost.host.tracked import forget_tracked
 
-from .envoy import TYPES, EnvoyHttp, EnvoyTcp, socket_address
+from .envoy import TYPES, EnvoyTcp, http_filter, socket_address
 
 PORT = 15_001
 # Connections of Envoy itself have this mark, so that no rule leads them back (SO_MARK, socket(7)).
@@ -68,7 +68,11 @@ class EnvoyOutTcp(EnvoyTcp):
         }
 
 
-class EnvoyOutHttp(EnvoyOutTcp, EnvoyHttp):
+class EnvoyOutHttp(EnvoyOutTcp):
     """Envoy's HTTP connection manager beside the clients, with the router as its only filter."""
 
     name = "dut/proxy_envoy_out_http"
+
+    def filter(self) -> dict[str, Any]:
+        """The filter of every connection."""
+        return http_filter()
