@@ -8,7 +8,7 @@ book up to that moment.
 
 Why libbpf and not bpftrace: bpftrace 0.17 needs tracefs mounted, prints from a process of its own
 that can die, knows a running softirq or task only after it ended, and slowed wrk -> nginx by
-14.5 % where this took 1.3 to 3.3 % (docs/metrics.md).
+14.5 % where this took 1.3 to 3.3 %.
 
 How finely time is booked is chosen by `Detail`, as each booking takes time itself. Tasks are split
 at system calls in the warm-up of a trial alone, and `analysis.cpu_time` splits their exact time of
@@ -87,7 +87,7 @@ class Detail(Enum):
     on top of it, and a core's kinds are unknown: half of what SOFTIRQS adds to a busy core. For
     trials that ask only who ran. SOFTIRQS: at interrupts and softirqs, too, and while a session
     divides, at system calls. SYSTEM_CALLS: at system calls for the whole trial, which tells user
-    from system time and takes another 10 % (docs/metrics.md).
+    from system time and takes another 10 %.
     """
 
     TASKS = "TASKS_ONLY"
