@@ -209,10 +209,14 @@ def _base(name: str) -> str:
 
 
 def _columns(columns: Mapping[str, Column]) -> str:
+    figures = {each.name: each.definition for each in registry.ALL}
     items = []
     for name, about in columns.items():
         unit = "" if about.unit.startswith("as in") else about.unit
-        items.append(_item(name, unit, about.definition))
+        is_figure = figures.get(name) == about.definition
+        items.append(
+            _item(name, unit, "the figure of this name" if is_figure else about.definition)
+        )
     return "\n".join(items)
 
 
