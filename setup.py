@@ -51,10 +51,16 @@ class BuildEngine(Command):
         if not (folder / "build.ninja").exists():
             portable = f"-Dportable={str(bool(self.portable)).lower()}"  # the option sets 1
             setup_command = ["meson", "setup", "--buildtype=release", portable]
-            subprocess.run([*setup_command, str(folder), str(ROOT / "engine")], check=True)
+            call([*setup_command, str(folder), str(ROOT / "engine")])
         if self.werror and not has_werror(folder):
-            subprocess.run(["meson", "configure", "-Dwerror=true", str(folder)], check=True)
-        subprocess.run(["ninja", "-C", str(folder), "--quiet", "astf-engine"], check=True)
+            call(["meson", "configure", "-Dwerror=true", str(folder)])
+        call(["ninja", "-C", str(folder), "--quiet", "astf-engine"])
+
+
+def call(command: list[str]) -> None:
+    """Run a program; if it fails, what it printed stays the last that is read."""
+    if failed := subprocess.run(command).returncode:
+        raise SystemExit(f"{command[0]} ended with {failed}")
 
 
 def has_werror(folder: Path) -> bool:

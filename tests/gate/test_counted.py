@@ -1,11 +1,14 @@
 """The gate that counts: what it judges, what it names, and which systems it has."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.gate import counted
 from stackcost.gate.counted import Cost, CountedGate, judged
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -45,9 +48,28 @@ def test_another_kernel_or_server_is_told() -> None:
     assert "other server: nginx def; of the baseline nginx abc" in text
 
 
-def gate(folder: Path, file: str, system: str = "") -> CountedGate:
+def gate(
+    folder: Path, file: str, system: str = "", say: Callable[[str], None] = print
+) -> CountedGate:
     place = REPOSITORY / "experiments" / file
-    return CountedGate(place, system, folder / "stackcost-gate", folder / "results", [])
+    return CountedGate(place, system, folder / "stackcost-gate", folder / "results", [], say)
+
+
+def test_what_a_count_does_is_said_while_it_lasts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(*given: object) -> None:
+        console = given[-1]
+        assert isinstance(console, Console)
+        console.print("[   3 s] booting the guest ", "with a long name" * 12, markup=False)
+        console.print("")
+        raise StackcostError("stopped here")
+
+    monkeypatch.setattr(counted, "run_experiment", run)
+    said: list[str] = []
+    with pytest.raises(StackcostError, match="stopped here"):
+        gate(tmp_path, "nginx_kernel.yaml", say=said.append).write_baseline()
+    assert said[0].startswith("[   3 s] booting the guest") and "" not in said
 
 
 def test_without_a_baseline_nothing_is_counted(tmp_path: Path) -> None:

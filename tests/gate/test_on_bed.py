@@ -79,7 +79,7 @@ def test_a_strict_run_is_green_only_if_a_rate_was_judged(pytester: pytest.Pytest
     plugin = () if INSTALLED else ("-p", MODULE)
     none = pytester.runpytest_subprocess(*plugin, *strict, "test_before.py")
     assert none.ret == pytest.ExitCode.TESTS_FAILED
-    none.stdout.fnmatch_lines(["stackcost: 1 had no baseline (no rate was judged)"])
+    none.stdout.fnmatch_lines(["stackcost: 1 had no baseline (nothing was judged)"])
     done = pytester.runpytest_subprocess(*plugin, *strict, "--junitxml=rates.xml", "test_number.py")
     root = ElementTree.parse(pytester.path / "rates.xml")
     told = {each.attrib["name"]: each.attrib["value"] for each in root.iter("property")}
@@ -91,6 +91,6 @@ def test_a_strict_run_is_green_only_if_a_rate_was_judged(pytester: pytest.Pytest
     else:
         assert told["stackcost_outcome"] == "cannot tell"
         assert done.ret == pytest.ExitCode.TESTS_FAILED
-        done.stdout.fnmatch_lines(["stackcost: 1 could not tell (no rate was judged)"])
+        done.stdout.fnmatch_lines(["stackcost: 1 could not tell (nothing was judged)"])
     assert (pytester.path / told["stackcost_run"]).is_dir()
     assert existing_namespaces() == []

@@ -98,7 +98,7 @@ def test_first_a_skip_then_a_baseline_that_holds_and_a_slower_server_fails(user:
     skipped.stdout.fnmatch_lines(
         [
             "*has no baseline for this machine (Processor A, 2 cores, 4 GiB)*",
-            "stackcost: 1 had no baseline (no rate was judged)",
+            "stackcost: 1 had no baseline (nothing was judged)",
         ]
     )
 
@@ -228,7 +228,7 @@ def test_strict_fails_where_nothing_can_be_judged(user: User) -> None:
     none = user.run("--stackcost-strict")
     none.assert_outcomes(failed=1)
     none.stdout.fnmatch_lines(
-        ["*has no baseline for this machine*", "stackcost: 1 had no baseline (no rate was judged)"]
+        ["*has no baseline for this machine*", "stackcost: 1 had no baseline (nothing was judged)"]
     )
     assert none.ret == pytest.ExitCode.TESTS_FAILED
     wide = {"call": "at_least(8000)", "noise": 0.1}
@@ -271,7 +271,7 @@ def test_a_strict_run_that_judged_nothing_is_not_green(user: User, select: tuple
     assert user.pytest(*select, "--stackcost-strict", "--collect-only").ret == pytest.ExitCode.OK
     strict = user.pytest(*select, "--stackcost-strict")
     assert strict.ret == pytest.ExitCode.TESTS_FAILED
-    strict.stdout.fnmatch_lines(["stackcost: *(no rate was judged)"])
+    strict.stdout.fnmatch_lines(["stackcost: *(nothing was judged)"])
 
 
 def test_a_run_without_gates_says_nothing_of_them(user: User) -> None:
@@ -331,7 +331,7 @@ def test_an_error_while_it_measures_is_counted(user: User) -> None:
     wrong = user.run(call="at_least(7500)", fails="no test bed can be made")
     wrong.assert_outcomes(failed=1)
     wrong.stdout.fnmatch_lines(
-        ["no test bed can be made", "stackcost: 1 error (no rate was judged)"]
+        ["no test bed can be made", "stackcost: 1 error (nothing was judged)"]
     )
 
 

@@ -48,6 +48,7 @@ def qemu(
     monkeypatch.setattr(start, "KVM_LIMIT_S", 3.0)
     monkeypatch.setattr(start, "POLL_S", 0.05)
     monkeypatch.setattr(start, "BANNER_LIMIT_S", 0.5)
+    monkeypatch.setattr(start, "portable_engine", lambda say: start.ENGINE)  # takes minutes
 
     def behave(behaviour: str, kvm: bool = True) -> Path:
         (folder / "behaviour").write_text(behaviour)

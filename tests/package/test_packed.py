@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from stackcost import files
+from stackcost.contracts.errors import StackcostError
 from stackcost.host.debian import PACKAGES
+from stackcost.trex import portable_engine as portable
 
 REPOSITORY = Path(__file__).parents[2]
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
@@ -119,21 +121,58 @@ def test_scripts_are_sound(script: str) -> None:
     assert done.returncode == 0 and path.stat().st_mode & 0o100, done.stderr
 
 
-@pytest.mark.parametrize(("option", "portable"), [("--portable", "true"), ("--quiet", "false")])
+def build_tools(folder: Path, does: str) -> None:
+    """Meson and Ninja that do what a line of shell says, beside the setup.py that calls them."""
+    for name in ("meson", "ninja"):
+        (folder / name).write_text(f"#!/bin/sh\n{does}\n")
+        (folder / name).chmod(0o755)
+    shutil.copy(REPOSITORY / "setup.py", folder)
+
+
+@pytest.mark.parametrize(("option", "told"), [("--portable", "true"), ("--quiet", "false")])
 def test_the_engine_alone_is_built_for_other_machines_too(
-    option: str, portable: str, tmp_path: Path
+    option: str, told: str, tmp_path: Path
 ) -> None:
     """Meson takes true and false, and an option of a command line sets 1."""
-    for name in ("meson", "ninja"):
-        program = tmp_path / name
-        program.write_text(f'#!/bin/sh\necho {name} "$@" >>{tmp_path}/said\n')
-        program.chmod(0o755)
-    shutil.copy(REPOSITORY / "setup.py", tmp_path)
+    build_tools(tmp_path, f'echo $(basename $0) "$@" >>{tmp_path}/said')
     command = [sys.executable, "setup.py", "build_engine", option]
     path = f"{tmp_path}:{os.environ['PATH']}"
     subprocess.run(command, cwd=tmp_path, env=os.environ | {"PATH": path}, check=True)
     said = (tmp_path / "said").read_text()
-    assert said.startswith(f"meson setup --buildtype=release -Dportable={portable} ")
+    assert said.startswith(f"meson setup --buildtype=release -Dportable={told} ")
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One in which no engine is built for other machines."""
+    monkeypatch.setattr(portable, "SUITE", tmp_path)
+    monkeypatch.setattr(portable, "BUILT", tmp_path / "build/package/astf-engine")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    portable._build.cache_clear()
+    return tmp_path
+
+
+def test_who_needs_an_engine_for_other_machines_gets_it_built(checkout: Path) -> None:
+    build_tools(checkout, "mkdir -p build/package; echo built >build/package/astf-engine")
+    said: list[str] = []
+    assert portable.portable_engine(said.append).read_text() == "built\n"
+    assert len(said) == 1 and "building" in said[0] and "minutes" in said[0]
+    assert portable.portable_engine(said.append).read_text() == "built\n" and len(said) == 1
+
+
+def test_an_engine_that_cannot_be_built_says_why(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build_tools(checkout, "echo no such header; exit 1")
+    with pytest.raises(StackcostError, match=r"was not built: (.|\n)*no such header"):
+        portable.portable_engine()
+    monkeypatch.setattr(portable.os, "access", lambda path, mode: False)
+    with pytest.raises(StackcostError, match="cannot be written") as refused:
+        portable.portable_engine()
+    assert refused.value.hint and f"cd {checkout} && " in refused.value.hint
+    portable.BUILT.parent.mkdir(parents=True)
+    portable.BUILT.touch()
+    assert portable.portable_engine() == portable.BUILT
 
 
 def test_the_tests_build_with_warnings_as_errors_and_a_users_engine_does_not() -> None:

@@ -39,29 +39,17 @@ from stackcost.host.debian import install_command
 from stackcost.host.namespace import find_program
 from stackcost.host.waiting import wait_until
 from stackcost.trex.generator import Generator
+from stackcost.trex.portable_engine import portable_engine
 from stackcost.trex.trex_config import TrexConfig
 
 COPY_LIMIT_S = 900.0
-PORTABLE = SUITE / "build/package/astf-engine"
-NOT_PORTABLE = (
-    "the engine in it may not run, because it is built for this machine's processor; before a load "
-    "or a peer runs in an emulated guest: .venv/bin/python setup.py build_engine --portable, then "
-    "start the guest again"
-)
 
 
-def engine_warning() -> str:
-    """Why the engine may not run in an emulated guest; empty if it does."""
-    return "" if PACKED.is_dir() or PORTABLE.exists() else NOT_PORTABLE
-
-
-def copy_suite(ssh: list[str]) -> None:
+def copy_suite(ssh: list[str], engine: Path) -> None:
     """Copy the package, the suite's files and the engine, in the places that a wheel has.
 
-    The engine of a checkout is built for the processor of this machine, and an emulated one has
-    fewer instructions. So a guest gets the engine that a package would have, if that is built.
-
-    `ssh`: the command that runs another in the guest. StackcostError when it does not take it.
+    `ssh`: the command that runs another in the guest. `engine`: of a checkout. StackcostError when
+    the guest does not take it.
     """
     command = [*ssh, f"tar --extract --no-same-owner --directory {SITE}"]
     with subprocess.Popen(
@@ -74,7 +62,6 @@ def copy_suite(ssh: list[str]) -> None:
                 if not PACKED.is_dir():
                     for name in NAMES:
                         archive.add(SUITE / name, f"stackcost/suite/{name}", filter=_wanted)
-                    engine = PORTABLE if PORTABLE.exists() else ENGINE
                     archive.add(
                         engine, f"stackcost/suite/{ENGINE.relative_to(SUITE)}", filter=_wanted
                     )
@@ -160,10 +147,9 @@ def start(name: str, machine: Machine, images: Path, say: Callable[[str], None])
     record(guest)
     try:
         guest = _boot(guest, say)
+        engine = portable_engine(say) if guest.emulated else ENGINE
         say("copying the suite into it")
-        copy_suite(guest.ssh())
-        if guest.emulated and (warning := engine_warning()):
-            say(warning)
+        copy_suite(guest.ssh(), engine)
         guest = replace(guest, starter=0)
         record(guest)
     except BaseException:

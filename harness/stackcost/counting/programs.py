@@ -3,18 +3,17 @@
 import hashlib
 import re
 import subprocess
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from shlex import quote
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.counting.kernel import cache_folder
-from stackcost.files import ENGINE, PACKED, SUITE
 from stackcost.host.debian import install_command
 from stackcost.host.namespace import find_program
+from stackcost.trex.portable_engine import portable_engine
 
 HERE = Path(__file__).parent
-PORTABLE = SUITE / "build/package/astf-engine"
 # The version of QEMU's interface for plugins, by the first version of QEMU that has it
 # (docs/devel/tcg-plugins.rst there). This code uses the same of all but 3, where the bytes of an
 # instruction are copied.
@@ -37,23 +36,13 @@ def plugin_library() -> Path:
     return _compiled("plugin.c", "plugin.so", [*flags, f"-DAPI_VERSION={interface_version()}"])
 
 
-def check_programs() -> None:
-    """StackcostError, before a run begins, if QEMU or the engine for its processor is missing."""
+def check_programs(say: Callable[[str], None]) -> None:
+    """Before a run begins: build the engine for emulated processors; StackcostError without QEMU.
+
+    `say` is told of what takes minutes.
+    """
     qemu_version()
-    portable_engine()
-
-
-def portable_engine() -> Path:
-    """The engine for any x86-64 processor: an emulated one lacks instructions of this machine's."""
-    if PACKED.is_dir():
-        return ENGINE
-    if PORTABLE.exists():
-        return PORTABLE
-    raise StackcostError(
-        "the engine for emulated processors is not built",
-        f"cd {quote(str(SUITE))} && .venv/bin/python setup.py build_engine --portable, which takes "
-        "several minutes",
-    )
+    portable_engine(say)
 
 
 @cache

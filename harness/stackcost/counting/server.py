@@ -14,12 +14,12 @@ from stackcost.contracts.wiring import SERVER_INTERFACE, SERVER_NAMESPACE, Port
 from stackcost.counting.bed import NEIGHBOUR, POLL_TASK
 from stackcost.counting.guest import SHARE, CountingGuest
 from stackcost.counting.line import forwarded
-from stackcost.counting.programs import portable_engine
 from stackcost.experiment.schema import Experiment
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.waiting import wait_until
 from stackcost.servers.probe import Response, fit_body, healthy, response_to
 from stackcost.trex.client import TrexClient
+from stackcost.trex.portable_engine import portable_engine
 from stackcost.trex.trex_config import TrexConfig
 
 CORE = 0  # the only one

@@ -6,11 +6,13 @@ trial decides.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from io import StringIO
 from pathlib import Path
 
 from rich.console import Console
+from typing_extensions import override
 
 from stackcost.analysis.figures.counted import by_function, total
 from stackcost.analysis.readings import Readings
@@ -20,6 +22,7 @@ from stackcost.experiment.read_file import read_experiment
 from stackcost.runs.comparison import run_experiment
 
 NAMED = 8  # functions that a failure names
+PROGRESS_WIDTH = 200  # characters of a line: none is folded
 
 
 @dataclass(frozen=True)
@@ -75,14 +78,25 @@ def judged(name: str, cost: Cost, before: Cost, tolerance: float, run: Path) -> 
 
 
 class CountedGate:
-    """One system of an experiment. `folder`: of baselines; `results`: of runs."""
+    """One system of an experiment. `folder`: of baselines; `results`: of runs. `say`: gets each
+    line of progress.
+    """
 
-    def __init__(self, file: Path, system: str, folder: Path, results: Path, command: list[str]):
+    def __init__(
+        self,
+        file: Path,
+        system: str,
+        folder: Path,
+        results: Path,
+        command: list[str],
+        say: Callable[[str], None],
+    ):
         plan = read_experiment(file).as_counted().model_copy(update={"rounds": 1})
         self._variant = _variant(variants(plan), system, file)
         assert plan.counted is not None
         self._file, self._folder = file, folder
         self._results, self._command = results, command
+        self._console = Console(file=_Lines(say), width=PROGRESS_WIDTH)
         words = f"{file.stem}-{self._variant.name}-counted@{plan.counted.kernel}"
         words = re.sub(r"[^\w.@-]", "-", words)
         self._baseline = folder / f"{words}.json"
@@ -106,9 +120,10 @@ class CountedGate:
         return judged(self._variant.name, cost, before, tolerance, run)
 
     def _count(self) -> tuple[Cost, Path]:
-        quiet = Console(quiet=True)
         plan = self._variant.experiment.model_copy(update={"baseline": "", "against": ""})
-        run = run_experiment(plan, f"{self._file.stem}-gate", self._results, self._command, quiet)
+        run = run_experiment(
+            plan, f"{self._file.stem}-gate", self._results, self._command, self._console
+        )
         (trial,) = run.trials()
         seen, manifest = Readings(trial), run.manifest()
         found = total(seen)
@@ -118,6 +133,22 @@ class CountedGate:
         version = manifest.servers[trial.server]["program"]
         cost = Cost(found, by_function(seen), bed["counted"]["kernel"], version)
         return cost, run.path
+
+
+class _Lines(StringIO):
+    """A file whose whole lines go to `say`."""
+
+    def __init__(self, say: Callable[[str], None]):
+        super().__init__()
+        self._say, self._begun = say, ""
+
+    @override
+    def write(self, text: str, /) -> int:
+        *whole, self._begun = (self._begun + text).split("\n")
+        for line in whole:
+            if line.strip():
+                self._say(line.rstrip())
+        return len(text)
 
 
 def _variant(found: list[Variant], system: str, file: Path) -> Variant:

@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--stackcost-strict",
         action="store_true",
         help="for CI: fail where there is no baseline or the trials cannot tell, instead of"
-        " skipping; end with 1 if no rate was judged",
+        " skipping; end with 1 if nothing was judged",
     )
 
 
@@ -153,6 +153,23 @@ def stackcost_machine(request: pytest.FixtureRequest) -> "MeasuringMachine":
     return ThisMachine(request.config.rootpath / "results", sys.argv)
 
 
+def _say(config: pytest.Config) -> Callable[[str], None]:
+    """Prints a line before the test ends, which takes minutes: past pytest's capturing."""
+
+    def say(line: str) -> None:
+        # What a worker of xdist reports is lost, but its standard error output is the user's.
+        reporter = config.pluginmanager.get_plugin("terminalreporter")
+        capturing = config.pluginmanager.get_plugin("capturemanager")
+        with capturing.global_and_fixture_disabled() if capturing else nullcontext():
+            if hasattr(config, "workerinput"):
+                print(f"stackcost: {line}", file=sys.stderr, flush=True)
+            elif reporter:
+                reporter.ensure_newline()
+                reporter.write_line(f"stackcost: {line}")
+
+    return say
+
+
 @pytest.fixture
 def cps_ceiling(
     request: pytest.FixtureRequest, stackcost_machine: "MeasuringMachine"
@@ -175,18 +192,6 @@ def cps_ceiling(
         # Like pytest's record_property, which warns about JUnit's xunit2 family though it works.
         request.node.user_properties.append((name, value))
 
-    def say(line: str) -> None:
-        # Before the test ends, which takes minutes: past pytest's capturing. What a worker of
-        # xdist reports is lost, but its standard error output is the user's.
-        reporter = config.pluginmanager.get_plugin("terminalreporter")
-        capturing = config.pluginmanager.get_plugin("capturemanager")
-        with capturing.global_and_fixture_disabled() if capturing else nullcontext():
-            if hasattr(config, "workerinput"):
-                print(f"stackcost: {line}", file=sys.stderr, flush=True)
-            elif reporter:
-                reporter.ensure_newline()
-                reporter.write_line(f"stackcost: {line}")
-
     def rate_of(
         file: str | Path, system: str = "", figure: "Figure" = WHOLE_CORES
     ) -> RateAssertion:
@@ -203,7 +208,7 @@ def cps_ceiling(
             config.rootpath / FOLDER,
             effort(figure, bool(config.getoption("--stackcost-quick"))),
             request.node.nodeid,
-            say,
+            _say(config),
         )
         update = bool(config.getoption("--stackcost-update-baseline"))
         return RateAssertion(gate, update, bool(config.getoption("--stackcost-strict")), record)
@@ -263,7 +268,8 @@ def cost_ceiling(request: pytest.FixtureRequest) -> Callable[..., CostAssertion]
     def cost_of(file: str | Path, system: str = "") -> CostAssertion:
         def make() -> "CountedGate":
             found = experiment_file(Path(file), root)
-            return CountedGate(found, system, root / FOLDER, root / "results", sys.argv)
+            results = root / "results"
+            return CountedGate(found, system, root / FOLDER, results, sys.argv, _say(config))
 
         update = bool(config.getoption("--stackcost-update-baseline"))
         strict = bool(config.getoption("--stackcost-strict"))

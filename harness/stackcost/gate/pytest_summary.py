@@ -20,13 +20,13 @@ OUTCOMES = {  # in the last line
     NOT_RUN: "not run",
     ERROR: "error",
 }
-NOTHING = "no rate was judged"
+NOTHING = "nothing was judged"
 
 
 class PytestSummary:
     """A plugin that keeps what gates tell, and says it at the end.
 
-    `strict`: a run in which no rate was judged ends with 1, even if nothing failed: all gates were
+    `strict`: a run in which nothing was judged ends with 1, even if none failed: all gates were
     left out by markers, or no test with one was selected.
     """
 

@@ -126,7 +126,7 @@ def run_experiment(
     StackcostError if a trial fails. For other ends see `new_campaign`.
     """
     if experiment.counted:
-        check_programs()
+        check_programs(partial(console.print, markup=False))
     systems = variants(experiment)
     there = _lacking(experiment, systems)
     lacking = {each.name: each.lacking for each in systems if each.lacking} | there
