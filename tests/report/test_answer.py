@@ -11,12 +11,12 @@ from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import CUT_SHORT
+from stackcost.report import story
 from stackcost.report.answer import answer, print_answer, summarise_again
 from stackcost.report.flags import flag_lines
 from stackcost.report.notebook import fitting
-from stackcost.report.opened import open_runs
+from stackcost.report.opened import OpenedCosts, OpenedRuns, open_runs
 from stackcost.report.stored import ONE_CORE, describe_setting
-from stackcost.report.story import opening
 from stackcost.report.tables.latency_unit import LatencyUnit
 from stackcost.store import Manifest, RunFolder
 from tests.analysis.runs import CONTEXT, compared
@@ -95,8 +95,12 @@ def test_an_answer_says_what_its_loads_are_shares_of() -> None:
     lowered = summary.model_copy(update={"loads_not_held": {"nginx/kernel": [3300.0]}})
     assert "A trial of the highest load did not hold 3,300, so it was lowered." in printed(lowered)
     assert "2,000 connections/s, 50% of the ceiling of nginx/kernel" in said
-    assert "4,000 connections/s" in opening(summary)
+    assert "4,000 connections/s" in story.of_runs(opened(summary))
     assert "found before the first" not in printed(summary.model_copy(update={"ceilings": {}}))
+
+
+def opened(summary: Summary) -> OpenedRuns:
+    return OpenedRuns([OpenedCosts(Manifest(run=summary.run), summary)])
 
 
 def printed(summary: Summary) -> str:
@@ -131,7 +135,7 @@ def test_an_interrupted_run_is_answered_and_says_so(tmp_path: Path) -> None:
     written, summary = without_a_page(run)
     assert summary.state == "interrupted"
     assert "this run was interrupted" in written and "cut short" in written
-    assert "This run was interrupted." in opening(summary)
+    assert "This run was interrupted." in story.title(opened(summary))
 
 
 def test_a_run_cut_short_in_its_first_trial_is_answered_all_the_same(tmp_path: Path) -> None:
@@ -140,7 +144,8 @@ def test_a_run_cut_short_in_its_first_trial_is_answered_all_the_same(tmp_path: P
     trial.load.client = {}
     run = store(tmp_path, [trial], state="interrupted")
     written, summary = without_a_page(run)
-    assert "this run was interrupted" in written and "This run was interrupted." in opening(summary)
+    assert "this run was interrupted" in written
+    assert "This run was interrupted." in story.title(opened(summary))
 
 
 def test_a_run_without_a_trial_is_one_clear_message(tmp_path: Path) -> None:
@@ -169,7 +174,7 @@ def test_hardware_threads_of_one_core_on_both_sides_are_a_doubt(
     manifest = Manifest(run="made", state="complete", experiment=experiment, machine=machine)
     setting = describe_setting(manifest)
     assert setting.get(ONE_CORE) == ("1 with 0" if told else None)
-    summary = Summary.model_construct(trials=[], state="complete", machine=setting)
+    summary = Summary.model_construct(trials=[], servers=[], state="complete", machine=setting)
     assert told == any(
         "share physical cores (CPU 1 with 0)" in line for line in flag_lines(summary)
     )

@@ -11,7 +11,7 @@ from stackcost.contracts.server import engine_congestion_control
 from stackcost.report.answer import computed, print_answer
 from stackcost.report.congestion import SETTING, congestion_control
 from stackcost.report.opened import OpenedRuns, stored_summary
-from stackcost.report.story import head
+from stackcost.report.story import of_runs
 from stackcost.store import Manifest, RunFolder
 from tests.report.fixtures import ALL
 
@@ -61,7 +61,7 @@ def test_every_answer_names_it_on_the_terminal_and_in_the_report(path: Path) -> 
     print_answer(summary, Console(file=printed, width=100))
     opened.add(run.manifest(), summary)
     assert "The servers' congestion control: bbr." in printed.getvalue()
-    assert "The servers' congestion control: bbr." in head(opened)
+    assert "The servers' congestion control: bbr." in of_runs(opened)
 
 
 def test_a_stored_run_says_what_differs() -> None:
