@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from stackcost.analysis.flags import flags_of
+from stackcost.analysis.flags import failures_of, flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
@@ -124,4 +124,16 @@ def test_one_of_a_thing_is_singular_and_the_same_kind_as_several(summary: Summar
     assert any("3 of 3 trials: 1 segment retransmitted (trial" in line for line in lines)
     trial = load_trial()
     trial.load.client |= {"tcps_sndrexmitpack": 1}
-    assert flags_of(Readings(trial), (1,)) == ["1 segment retransmitted"]
+    assert flags_of(Readings(trial, (1,))) == ["1 segment retransmitted"]
+
+
+def test_what_was_sent_again_and_served_is_a_doubt_and_no_failure() -> None:
+    """ "Not served as asked: 0 of 10,769 SYNs were not answered", where all had been served."""
+    trial = load_trial()
+    trial.load.client |= {"tcps_rexmttimeo_syn": 2}
+    seen = Readings(trial, (1,))
+    words = "2 of 10,000 SYNs were retransmitted, and no counter shows where they or their answers"
+    assert failures_of(seen) == []
+    assert any(line.startswith(words) for line in flags_of(seen))
+    trial.load.cut_flows = 1
+    assert any(line.startswith(words) for line in failures_of(Readings(trial, (1,))))

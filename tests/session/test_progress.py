@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from stackcost.session.progress import Now, Progress
+from stackcost.session.progress import SET_UP, Now, Progress
 
 
 @pytest.fixture
@@ -78,7 +78,8 @@ def test_of_a_busy_machine_it_is_right_within_a_quarter_after_a_few_trials(
     core; there 3:36 were said to be left at 13 s, and 8:22 were.
     """
     progress, said = Progress(), list[tuple[float, float]]()
-    progress.expect([39.0, 23.0] + [46.5] * 4)
+    loads = {"hold": 22.8, "load": 16.5}
+    progress.expect([39.0, 23.0] + [{SET_UP: 6.0} | loads] * 4)
 
     def take(seconds: float) -> None:
         said.append((clock[0], left(progress)[2]))
@@ -90,16 +91,17 @@ def test_of_a_busy_machine_it_is_right_within_a_quarter_after_a_few_trials(
             with progress.search(33.0 - 16 * number) as search:
                 for at in range(trials):
                     for again in ("", ", again")[: 1 + (at % 4 == 3)]:
-                        with progress.trial("some", 3.7, again):
+                        with progress.trial("some", 3.7, again, "search"):
                             take(1.15 * 3.7)
                 search.left_s = 0.0
     for _ in range(4):
         with progress.turn("round", "a", 6):
             take(2.5 * 6)
             for at, seconds in enumerate([1.1, 4.4, 10.1, 6.1, 1.1] + [5.5] * 3):
+                kind, longer = ("hold", 1.2) if at < 5 else ("load", 1.6)
                 for again in ("", ", again")[: 1 + (at % 4 == 2)]:
-                    with progress.trial("some", seconds, again):
-                        take(1.4 * seconds)
+                    with progress.trial("some", seconds, again, kind):
+                        take(longer * seconds)
     end, known = clock[0], said[4:-4]
     assert len(known) > 40
     for at, told in known:

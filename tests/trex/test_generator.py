@@ -35,6 +35,16 @@ def test_failing_program_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         Generator(wire_config(), tmp_path).start()
 
 
+def test_a_program_that_another_one_ended_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ "ended with exit status 0: astf-engine ready" reads as a success."""
+    program(tmp_path, monkeypatch, "print('ready')")
+    why = "exit status 0, because another program asked it to .*; its last words: ready"
+    with pytest.raises(StackcostError, match=why):
+        Generator(wire_config(), tmp_path).start()
+
+
 def test_silent_program_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(tmp_path, monkeypatch, "import time; print('thinking', flush=True); time.sleep(300)")
     monkeypatch.setattr(generator, "START_LIMIT", 1.0)

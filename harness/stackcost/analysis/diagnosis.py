@@ -187,11 +187,12 @@ def unanswered(seen: Readings) -> Iterator[Finding]:
     )
     network = trial.traffic.network
     if attempted > connected or (again and not (network and network.asked.sends_again)):
-        words = (
-            f"{attempted - connected:,} of {attempted:,} SYNs were not answered and {again:,} were "
-            "retransmitted, and no counter shows where they or their answers were dropped"
-        )
-        yield Finding("on the way", words)
+        missing = f"{attempted - connected:,} of {attempted:,} SYNs were not answered and "
+        sent = f"{again:,} were retransmitted"
+        if attempted <= connected:
+            missing, sent = "", f"{again:,} of {attempted:,} SYNs were retransmitted"
+        where = "and no counter shows where they or their answers were dropped"
+        yield Finding("on the way", f"{missing}{sent}, {where}")
     if connected and not trial.traffic.completed:
         arrived = trial.traffic.received_bytes
         words = (

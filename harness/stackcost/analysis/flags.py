@@ -226,6 +226,8 @@ def _moved_limits(seen: Readings) -> list[str]:
 def _of_readings(seen: Readings) -> list[str]:
     """What went wrong with reading a profile's connections, and what was sent again."""
     trial, found = seen.trial, _not_counted(seen)
+    if "connections failed" in trial.traffic.failures and _all_served(trial.traffic):
+        found += _signs(seen)
     overrun = trial.traffic.overrun_s or 0.0
     if overrun > thresholds.OVERRUN_LIMIT_S:
         found.append(
@@ -294,8 +296,20 @@ def _failed_connections(seen: Readings) -> list[str]:
         found.append(load.tls.failures)
     if load.cut_flows:
         found.append(f"{count(load.cut_flows, 'flow')} had not ended at the end of the drain")
-    found += _of_limits(seen) + [sign.words for sign in diagnosis(seen)]
+    if not _all_served(load):
+        found += _signs(seen)
     return found + _other_statuses(load)  # causes come first
+
+
+def _all_served(load: Load) -> bool:
+    """Whether each connection came to its end: what was lost on the way was sent again."""
+    begun = load.counter("tcps_connattempt")
+    return not load.failed and not load.cut_flows and load.completed >= begun
+
+
+def _signs(seen: Readings) -> list[str]:
+    """Where a load was held up, by what was counted."""
+    return _of_limits(seen) + [sign.words for sign in diagnosis(seen)]
 
 
 def _other_statuses(load: Load) -> list[str]:

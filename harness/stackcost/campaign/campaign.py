@@ -26,7 +26,7 @@ from stackcost.contracts.trial import CUT_SHORT, Trial
 from stackcost.host.garbage import no_garbage_collection
 from stackcost.hosts.clock import over_a_trial
 from stackcost.servers.registry import own_fault
-from stackcost.session.progress import Progress
+from stackcost.session.progress import Plan, Progress
 from stackcost.session.server_session import ServerSession
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import LoadsFound
@@ -156,8 +156,8 @@ class Campaign:
         for each in OBSERVERS:
             each.begins(folder, str(manifest.experiment.get("title", "")), progress)
 
-    def expect(self, turns: Sequence[float]) -> None:
-        """The plan of a feed: the estimated seconds of each turn that has not begun, in order."""
+    def expect(self, turns: Sequence[Plan]) -> None:
+        """The plan of a feed: of each turn that has not begun, in order."""
         self._progress.expect(turns)
 
     def run(self, feed: Feed[None]) -> None:
@@ -220,7 +220,7 @@ class Campaign:
             again = AGAIN if attempts else ""
             with (
                 telling_of_trial(trial, session),
-                self._progress.trial(step.words, step.seconds, again),
+                self._progress.trial(step.words, step.seconds, again, trial.load.kind),
                 storing(self.folder, session, trial),
                 no_garbage_collection(),
             ):

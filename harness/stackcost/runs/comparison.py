@@ -26,6 +26,7 @@ from stackcost.runs.slowest import expected_seconds, lowest_ceilings
 from stackcost.servers.registry import server_class
 from stackcost.session.http_session import HTTP_SETUP_S, open_http_session
 from stackcost.session.profile_session import SETUP_S, open_profile_session
+from stackcost.session.progress import SET_UP
 from stackcost.session.server_session import ServerSession
 from stackcost.session.sides import lacking_there
 from stackcost.store import Manifest, RunFolder
@@ -65,9 +66,13 @@ class PlannedTurn:
         return HTTP_SETUP_S if self.variant.experiment.http else SETUP_S
 
     @property
-    def seconds(self) -> float:
-        """About how long it takes."""
-        return self.setup_s + sum(planned.seconds for planned in self.loads)
+    def seconds(self) -> dict[str, float]:
+        """About how long it takes, by the kinds of its steps."""
+        found = {SET_UP: self.setup_s}
+        for planned in self.loads:
+            kind = planned.load.kind
+            found[kind] = found.get(kind, 0.0) + planned.seconds
+        return found
 
 
 def plan(

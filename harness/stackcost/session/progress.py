@@ -1,13 +1,18 @@
 """What a run does now, and how long it still takes: the one place that knows both."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeAlias
 
 LEARNED_S = 4.0  # of planned steps: then half of their deviation is expected of the rest
 LEAST_SHARE = 0.1  # of its plan; a step that took less was left out, and says nothing of others
 MAKING_BED = "making the test bed"
+SET_UP, ANY = "set-up", ""  # kinds of steps; others are kinds of loads
+Plan: TypeAlias = float | Mapping[str, float]
+"""Seconds of a turn, or the same by the kinds of its steps: set-up, and those of its loads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +72,16 @@ class Progress:
     def __init__(self) -> None:
         self._listeners: list[Callable[[Now], None]] = []
         self._readers: list[Callable[[str], None]] = []
-        self._to_come: list[float] = []
+        self._to_come: list[Plan] = []
         self._turn = self._system = self._doing = self._load = ""
         self._number = 0
-        self._passed_s = self._rest_s = self._setup_s = self._step_s = self._began = 0.0
+        self._passed_s = self._setup_s = self._step_s = self._began = 0.0
+        self._rest: dict[str, float] = {}  # seconds of the turn's steps to come, by kind
         self._ended: float | None = None  # the last step
         self._is_planned = True
-        self._all, self._setups, self._searches, self._trials = (Learned() for _ in range(4))
-        self._kind = self._setups  # of the step that runs
+        self._all, self._learned = Learned(), defaultdict[str, Learned](Learned)
+        self._kind = SET_UP  # of the step that runs
         self._search: Search | None = None
-        self._searched = False  # in this turn
 
     def subscribe(self, listener: Callable[[Now], None]) -> None:
         """Call `listener` each time that something else is done; it must not wait."""
@@ -91,8 +96,8 @@ class Progress:
         for reader in self._readers:
             reader(sentence)
 
-    def expect(self, turns: Sequence[float]) -> None:
-        """The seconds of each turn that has not begun, in order, in place of what was expected."""
+    def expect(self, turns: Sequence[Plan]) -> None:
+        """The plan of each turn that has not begun, in order, in place of what was expected."""
         self._to_come = list(turns)
 
     @contextmanager
@@ -101,25 +106,25 @@ class Progress:
 
         Without a plan it is expected to be over when it is set up.
         """
-        self._rest_s, *self._to_come = self._to_come or [setup_s]
+        self._setup_s = setup_s
+        plan, *self._to_come = self._to_come or [setup_s]
+        self._rest = self._by_kind(plan)
         self._turn, self._system, self._doing = name, system, MAKING_BED
         self._number += 1
-        self._setup_s, self._searched = setup_s, False
-        self._begin(self._setups, setup_s)
+        self._begin(SET_UP, setup_s)
         if self._ended is not None:
             self._began = self._ended  # the last test bed was undone since then
         try:
             yield
         finally:
             self._end()
-            self._rest_s = 0.0
+            self._rest = {}
 
     @contextmanager
-    def trial(self, load: str, seconds: float, again: str = "") -> Iterator[None]:
+    def trial(self, load: str, seconds: float, again: str = "", kind: str = ANY) -> Iterator[None]:
         """A trial of this load runs. `again`: words for one that repeats the last and so comes on
-        top of the plan.
+        top of the plan. `kind`: of the load, as in the plan.
         """
-        kind = self._searches if self._search else self._trials
         self._begin(kind, seconds, planned=not again)
         self._load = load
         self.say(load + again)
@@ -131,8 +136,8 @@ class Progress:
     @contextmanager
     def search(self, seconds: float) -> Iterator[Search]:
         """A search goes on, for which the turn has `seconds`; what comes after it keeps its own."""
-        self._rest_s = max(0.0, self._rest_s - seconds)
-        self._search, self._searched = Search(seconds), True
+        self._take(ANY, seconds)
+        self._search = Search(seconds)
         try:
             yield self._search
         finally:
@@ -148,15 +153,11 @@ class Progress:
     def now(self) -> Now:
         """What is done at this moment. Another thread may ask, too."""
         took_s = time.monotonic() - self._began if self._step_s else 0.0
-        whole = self._all.scale()
-        setups, searches, trials = (
-            each.scale(whole) for each in (self._setups, self._searches, self._trials)
-        )
+        scale = self._scales()
         search_s = self._search.left_s if self._search else 0.0
-        left_s = max(0.0, self._kind.scale(whole) * self._step_s - took_s)
-        left_s += searches * search_s + trials * self._rest_s
-        setups_s = min(self._setup_s * len(self._to_come), sum(self._to_come))
-        later_s = sum(self._to_come) - setups_s
+        left_s = max(0.0, scale(self._kind) * self._step_s - took_s) + scale(ANY) * search_s
+        left_s += sum(scale(kind) * seconds for kind, seconds in self._rest.items())
+        later = [part for plan in self._to_come for part in self._by_kind(plan).items()]
         return Now(
             turn=self._turn,
             system=self._system,
@@ -166,10 +167,35 @@ class Progress:
             load=self._load,
             passed_s=self._passed_s + took_s,
             turn_left_s=left_s,
-            left_s=left_s + setups * setups_s + (whole if self._searched else trials) * later_s,
+            left_s=left_s + sum(scale(kind) * seconds for kind, seconds in later),
         )
 
-    def _begin(self, kind: Learned, seconds: float, planned: bool = True) -> None:
+    def _scales(self) -> Callable[[str], float]:
+        """How many times as long as planned steps of a kind take; of a search that of its trials,
+        and of a kind that was not seen that of all steps.
+        """
+        whole = self._all.scale()
+
+        def scale(kind: str) -> float:
+            seen = self._learned.get(self._kind if kind == ANY and self._search else kind)
+            return seen.scale(whole) if seen else whole
+
+        return scale
+
+    def _by_kind(self, plan: Plan) -> dict[str, float]:
+        """A turn's seconds by kind; of one whose kinds are not known its set-up and the rest."""
+        if isinstance(plan, Mapping):
+            return dict(plan)
+        setup_s = min(plan, self._setup_s)
+        return {SET_UP: setup_s, ANY: plan - setup_s}
+
+    def _take(self, kind: str, seconds: float) -> None:
+        """Take a step's seconds from what the turn has left."""
+        kind = kind if kind in self._rest else ANY
+        left = max(0.0, self._rest.get(kind, 0.0) - seconds)
+        self._rest = self._rest | {kind: left}
+
+    def _begin(self, kind: str, seconds: float, planned: bool = True) -> None:
         """A set-up or a trial begins; its seconds come from the search that goes on, or the turn.
 
         Not `planned`: they come on top.
@@ -178,7 +204,7 @@ class Progress:
         if planned and self._search:
             self._search.left_s = max(0.0, self._search.left_s - seconds)
         elif planned:
-            self._rest_s = max(0.0, self._rest_s - seconds)
+            self._take(kind, seconds)
         self._kind, self._is_planned = kind, planned
         self._step_s, self._began = seconds, time.monotonic()
 
@@ -189,7 +215,7 @@ class Progress:
         took_s = self._ended - self._began
         self._passed_s += took_s
         if took_s > LEAST_SHARE * self._step_s:
-            for learned in (self._kind, self._all):
+            for learned in (self._learned[self._kind], self._all):
                 learned.took_s += took_s
                 learned.planned_s += self._step_s if self._is_planned else 0.0
         self._step_s, self._load = 0.0, ""

@@ -49,6 +49,8 @@ def _processes_of(session: int) -> list[int]:
 
 
 START_LIMIT = 60.0  # seconds; TRex resolves gateways and waits for links before it listens
+# Of exit status 0, though the harness did not end it.
+ASKED = ", because another program asked it to (SIGTERM, SIGINT); its last words"
 END_TIMEOUT = 10.0  # seconds between asking it to end and making it
 
 
@@ -178,7 +180,10 @@ class Generator:
         status = self._process.poll() if self._process else None
         if status is not None:
             words = last_lines(self._log) or "it printed nothing"
-            raise StackcostError(f"{self.config.name} ended with exit status {status}: {words}")
+            why = "" if status else ASKED
+            raise StackcostError(
+                f"{self.config.name} ended with exit status {status}{why}: {words}"
+            )
 
     def stop(self) -> None:
         """End it with all its children; may be called at any time, more than once."""
