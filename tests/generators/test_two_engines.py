@@ -84,8 +84,8 @@ def test_a_number_of_flows_is_held_exactly(both: GeneratorGroup) -> None:
     assert both.stats()["traffic"]["server"]["tcps_closed"] == 301
 
 
-def test_one_that_is_killed_is_named(both: GeneratorGroup, engines: list[Generator]) -> None:
-    """The last test of this file: it ends a generator of all of them."""
+def test_one_that_is_ended_is_named(both: GeneratorGroup, engines: list[Generator]) -> None:
+    """The last test of this file: it ends the generators of all of them."""
     both.load_profile(PROFILES / "http_program.py", {"clients": CLIENTS})
     both.start(mult=100)
     os.kill(engines[1].process_id, signal.SIGKILL)
@@ -94,3 +94,7 @@ def test_one_that_is_killed_is_named(both: GeneratorGroup, engines: list[Generat
         both.stats()
     with pytest.raises(StackcostError, match=r"generator-2-\d+ ended with exit status"):
         both.check()
+    os.kill(engines[0].process_id, signal.SIGTERM)
+    assert wait_until(lambda: not alive(engines[0].process_id), LIMIT_S)
+    with pytest.raises(StackcostError, match=r"generator-1-\d+ ended with exit status 0"):
+        engines[0].check()

@@ -60,7 +60,7 @@ def test_what_all_rows_share_is_said_once_in_the_title() -> None:
     assert found.columns == ("system", "more", "us")
     assert found.rows[0] == ("a", "+239.9% (+219.0% to +262.3%)", "1")
     assert found.title == (
-        "costs; not known of any row: money; the intervals hold the true value in 50 % of cases"
+        "costs; unknown in all rows: money; the intervals hold the true value in 50 % of cases"
     )
     mixed = [("a", "1 (0-2, in 50 % of cases)"), ("b", "1 (0-2, in 75 % of cases)")]
     assert TextTable("costs", ("system", "us"), mixed, named=1).brief().rows == mixed

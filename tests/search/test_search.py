@@ -128,6 +128,11 @@ def test_a_search_that_was_cut_short_says_what_it_knew(after: int) -> None:
         plan = plan_of(settings)
         (found,) = summarise_ceilings(system.trials, "a run", plan, "interrupted", {}).ceilings
         assert "The search was interrupted" in found.sentence
+        for rate in found.rates:
+            lossless = [row.load for row in found.trace if row.loss_ratio <= rate.loss_ratio]
+            below = [load for load in lossless if rate.upper is None or load < rate.upper]
+            assert f"{max(below):,.0f} connections/s" in found.sentence or rate.value is not None
+            assert f"{rate.name}: no load" not in found.sentence
 
 
 @pytest.mark.parametrize("lost", [0, 1, 4, 8])
@@ -146,7 +151,7 @@ def test_a_ceiling_below_the_first_load_is_found() -> None:
 def test_a_server_that_serves_nothing_ends_the_search() -> None:
     found = ceiling_of(Simulated(0))
     assert found.rates[0].value is None
-    assert "NDR: no load was held without loss" in found.sentence
+    assert "NDR: no load was held without loss, not even 1 connections/s" in found.sentence
 
 
 def test_the_time_left_is_about_right_from_the_first_trial_on() -> None:

@@ -48,7 +48,7 @@ class TextTable:
             return self
         return replace(
             self,
-            title=f"{self.title}; not known of any row: {', '.join(unknown)}",
+            title=f"{self.title}; unknown in all rows: {', '.join(unknown)}",
             columns=tuple(self.columns[at] for at in kept),
             rows=[tuple(row[at] for at in kept) for row in self.rows],
         )

@@ -13,15 +13,24 @@ def ceiling_sentence(
     complete: bool,
     at_least: str,
     bottleneck: Bottleneck | None,
+    tried: Sequence[tuple[float, float]],
     stopped: Stopped | None = None,
 ) -> str:
-    """The ceiling of a server, its uncertainty, and the bottleneck; or why there is no ceiling."""
+    """The ceiling of a server, its uncertainty, and the bottleneck; or why there is no ceiling.
+
+    `tried`: load and loss ratio of each trial that counts.
+    """
     if stopped:
         return _stopped_sentence(server, unit, rates, stopped, bottleneck)
-    found = "; ".join(_rate(rate, unit, bool(at_least)) for rate in rates)
-    text = f"{server}: {found}."
+    found = [
+        _rate(rate, unit, bool(at_least))
+        if complete or rate.value is not None
+        else _so_far(rate, unit, tried)
+        for rate in rates
+    ]
+    text = f"{server}: {'; '.join(found)}."
     if not complete:
-        text += " The search was interrupted: these are the bounds found until then."
+        text += " The search was interrupted: this is what was found until then."
     if at_least:
         text += f" The true ceiling may be higher: {at_least}."
     if bottleneck:
@@ -73,13 +82,33 @@ def _were(loads: Sequence[float]) -> str:
     return "was" if len(loads) == 1 else "were"
 
 
+def _allowed(rate: Rate) -> str:
+    return "without loss" if not rate.loss_ratio else f"with at most {rate.loss_ratio:.1%} loss"
+
+
+def _so_far(rate: Rate, unit: str, tried: Sequence[tuple[float, float]]) -> str:
+    """What single trials show of a rate whose bounds the search had not confirmed."""
+    lossy = {load for load, ratio in tried if ratio > rate.loss_ratio}
+    held = {load for load, _ in tried} - lossy
+    if rate.upper is not None:
+        held = {load for load in held if load < rate.upper}
+    if not held:
+        lowest = f", not even {min(lossy):,.0f} {unit}" if lossy else ""
+        return f"{rate.name}: no load was held {_allowed(rate)} yet{lowest}"
+    above = [load for load in lossy if load > max(held)]
+    beyond = f", {min(above):,.0f} were not" if above else ""
+    return (
+        f"{rate.name} was not found yet: {max(held):,.0f} {unit} were held {_allowed(rate)}{beyond}"
+    )
+
+
 def _rate(rate: Rate, unit: str, at_least: bool) -> str:
-    allowed = "without loss" if not rate.loss_ratio else f"with at most {rate.loss_ratio:.1%} loss"
     if rate.value is None:
-        up_to = "" if rate.upper is None else f", not even {rate.upper:,.0f}"
-        return f"{rate.name}: no load was held {allowed}{up_to}"
+        up_to = "" if rate.upper is None else f", not even {rate.upper:,.0f} {unit}"
+        return f"{rate.name}: no load was held {_allowed(rate)}{up_to}"
     more = "at least " if at_least else ""
-    return f"{rate.name} {more}{rate.value:,.0f} {unit} {allowed} ({_limits(rate, at_least)})"
+    limits = _limits(rate, at_least)
+    return f"{rate.name} {more}{rate.value:,.0f} {unit} {_allowed(rate)} ({limits})"
 
 
 def _limits(rate: Rate, at_least: bool) -> str:

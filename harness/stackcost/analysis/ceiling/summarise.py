@@ -170,6 +170,7 @@ def ceiling_of(
     reference = _reference(trials, key.of)
     tried = max((step_of(trial).load for trial in trials if not is_reference(trial)), default=0.0)
     at_least = "" if dead else _why_at_least(rates, outcome.complete, bottleneck, reference, tried)
+    counted = [decisive(attempts) for attempts in attempts_of(trials)]
     ends = [window for trial in trials for window in trial.phases.values()]
     return Ceiling(
         server=key.server,
@@ -183,7 +184,14 @@ def ceiling_of(
         bottleneck=bottleneck,
         reference=reference,
         sentence=ceiling_sentence(
-            key.server, UNITS[key.of], rates, outcome.complete, at_least, bottleneck, stopped
+            key.server,
+            UNITS[key.of],
+            rates,
+            outcome.complete,
+            at_least,
+            bottleneck,
+            [(step_of(trial).load, trial_loss(trial).loss_ratio) for trial in counted],
+            stopped,
         ),
         seconds=max(w.end for w in ends) - min(w.start for w in ends) if ends else 0.0,
         trace=[row for attempts in attempts_of(trials) for row in _rows(attempts, server_cpus)],
