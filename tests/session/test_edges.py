@@ -34,6 +34,26 @@ class Clock(Collector):
         return [self._metric.sample(now, now, each=str(n)) for n in range(self._series)]
 
 
+class NewSeries(Clock):
+    """Its series are new in each reading, and begin at the one before."""
+
+    def read(self) -> list[Sample]:
+        now = time.monotonic()
+        return [self._metric.sample(at, at, each=str(now)) for at in (now - 60, now)]
+
+
+def test_a_series_that_begins_in_the_past_moves_no_edge(tmp_path: Path) -> None:
+    """Windows of 2 s were of 0.1 s, and no cost was known: stacks that are new begin at the last
+    reading.
+    """
+    parts: dict[str, Any] = {"experiment": None, "serving": None, "progress": Progress()}
+    clocks = [Clock("first", 0.0, 1), NewSeries("stacks", 0.0, 1)]
+    with Sampler(clocks, interval_s=60) as sampler:
+        session = ServerSession(**parts, sampler=sampler, folder=tmp_path)
+        asked = time.monotonic()
+        assert asked <= session.read_edge() <= time.monotonic()
+
+
 def test_what_is_read_first_and_last_is_known_in_the_whole_window(tmp_path: Path) -> None:
     """No reading follows the window's end, and most series are read long after the first one."""
     clocks = [Clock("first", 0.0, 1), Clock("middle", LONG_S, 20), Clock("last", LONG_S, 1)]

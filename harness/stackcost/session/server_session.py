@@ -79,9 +79,12 @@ class ServerSession:
 
         That is the machine's CPU time. The others follow, on a busy machine for up to a second. So
         a window from one edge to another lies between readings of every counter, and each growth
-        in it is known however long a reading takes.
+        in it is known however long a reading takes. Values of the past, with which the series of a
+        new stack begins, are no edge.
         """
-        return min(sample.time for sample in self.sampler.read_now())
+        asked = time.monotonic()
+        read = (sample.time for sample in self.sampler.read_now())
+        return min((moment for moment in read if moment >= asked), default=asked)
 
     def warm_up(self, end: float) -> None:
         """Let the load go on to this CLOCK_MONOTONIC second, while user and system time are traced.
