@@ -76,8 +76,6 @@ def scripts() -> dict[str, str]:
 
 
 def _commands_page() -> str:
-    index = [_link(name, f"stackcost {name}") for name in commands()]
-    index.append(_link("scripts", "Scripts"))
     parts = [
         "# Commands",
         _filled(
@@ -85,7 +83,6 @@ def _commands_page() -> str:
             " After `script/bootstrap` the program is `.venv/bin/stackcost`. Exit codes: 1 after an"
             " error, 2 of a wrong command line, 130 after Ctrl-C."
         ),
-        ",\n".join(index),
     ]
     parts += (_command(name, command) for name, command in commands().items())
     parts.append("## Scripts\n\nEach is started from the repository's folder.")
