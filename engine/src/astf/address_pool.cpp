@@ -16,9 +16,9 @@ constexpr unsigned kMaxTries = 21;
 /// Ports looked at in all for one of this core's: with 128 cores one in 128 is.
 constexpr unsigned kMaxLooks = kMaxTries * Steering::kEntries;
 
-/// Ports are marked 48 to a group: the low bits of a word say which are taken, the high ones which
+/// Ports are marked 32 to a group: the low bits of a word say which are taken, the high ones which
 /// group it is.
-constexpr uint32_t kGroupPorts = 48;
+constexpr uint32_t kGroupPorts = 32;
 constexpr uint64_t kGroupMask = (uint64_t{1} << kGroupPorts) - 1;
 constexpr uint8_t kLargestTable = 11;  ///< log2 of its words; each group has one of its own
 static_assert(kPorts / kGroupPorts < (1u << kLargestTable));
