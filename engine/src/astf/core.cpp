@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "astf/flow_driver.h"
+#include "astf/handshake_steps.h"
 #include "tls/library_memory.h"
 
 namespace engine {
@@ -63,10 +64,11 @@ struct DataCore::World {
   Listeners listeners{context, classes};
   OpenFlows flows{context, classes, listeners};
   Opener opener{context, classes, flows, counts};
-  Unmatched unmatched{context, counts};
+  Unmatched unmatched{context, classes, listeners, flows, runs, counts};
   PortServices port_services{config, context, counts};
-  FlowDriver driver{
-      {context, classes, listeners, flows, opener, unmatched, port_services, counts, runs}};
+  OtherPackets others{context, classes, flows, unmatched, port_services, counts};
+  FlowDriver driver{context, classes, flows, opener, unmatched, others, counts};
+  HandshakeSteps handshakes{context, classes, flows, runs};
 };
 
 /// Addresses that the runs' clients have on this core.
@@ -117,12 +119,12 @@ Nanoseconds DataCore::next_start() const {
 
 bool DataCore::begin_handshake_step(Nanoseconds now) {
   world_->context.set_time(now);
-  return world_->driver.begin_handshake_step();
+  return world_->handshakes.begin();
 }
 
 void DataCore::end_handshake_step(Nanoseconds now) {
   world_->context.set_time(now);
-  world_->driver.end_handshake_step();
+  world_->handshakes.end();
 }
 
 std::unique_ptr<ProfileRun> DataCore::prepare(std::shared_ptr<const Profile> profile,
