@@ -77,7 +77,7 @@ inline void FlowDriver::process_segment(Context& context, Side side, const RxPac
   }
   bool wakes = program::wakes(flow, events);
   if ((events & tcp::kDelivered) != 0) latency::record_payload(context, template_side, flow);
-  if ((events & tcp::kEstablished) != 0 && flow.wait != Wait::template_choice) {
+  if ((events & tcp::kEstablished) != 0) {
     template_side.run->count_established(context, flow);
     if (flow.has(kServerSide)) {
       program::begin(flow, flow.rx_available);
@@ -86,15 +86,9 @@ inline void FlowDriver::process_segment(Context& context, Side side, const RxPac
       latency::record(context, template_side, flow, LatencyKind::connect);
     }
   }
-  if (wakes) {
-    if (flow.wait == Wait::template_choice) [[unlikely]] {
-      unmatched_.refuse_undecided(flow);
-      return;
-    }
-    if (program::proceed(context, template_side, flow) == program::Outcome::release) {
-      flows_.release(flow, p.hash);
-      return;
-    }
+  if (wakes && program::proceed(context, template_side, flow) == program::Outcome::release) {
+    flows_.release(flow, p.hash);
+    return;
   }
   if ((events & tcp::kDelivered) == 0 || !goes_on(flow, p, end))
     tcp::transmit(context, template_side, flow);
@@ -134,12 +128,21 @@ inline bool FlowDriver::goes_on(const Flow& flow, const RxPacket& p, const RxPac
   TemplateClass& template_side = classes_.of(*flow);
   if (template_side.tls() != nullptr) {
     PlaintextCheck check(context_, template_side.payload_check);
-    return {flow, template_side.tls()->receive(context_, *flow, p, check.reader())};
+    events = template_side.tls()->receive(context_, *flow, p, check.reader());
+  } else {
+    const uint32_t expected = flow->rcv_nxt;
+    events |= tcp::receive_slow_path(context_, template_side, *flow, p);
+    if ((events & tcp::kTaken) != 0 && template_side.payload_check != nullptr) [[unlikely]]
+      check_payload(context_, *template_side.payload_check, *flow, p, expected);
   }
-  const uint32_t expected = flow->rcv_nxt;
-  events |= tcp::receive_slow_path(context_, template_side, *flow, p);
-  if ((events & tcp::kTaken) != 0 && template_side.payload_check != nullptr) [[unlikely]]
-    check_payload(context_, *template_side.payload_check, *flow, p, expected);
+  // A flow that waits for its template has no program yet, and never takes the fast path.
+  if (flow->wait == Wait::template_choice) [[unlikely]] {
+    if (program::wakes(*flow, events)) {
+      unmatched_.refuse_undecided(*flow);
+      return {};
+    }
+    events &= ~uint32_t{tcp::kEstablished};
+  }
   return {flow, events};
 }
 
