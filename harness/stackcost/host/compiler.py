@@ -17,7 +17,7 @@ COMPILE_TIMEOUT_S = 60
 
 def compile_program(source: Path, program: Path, libraries: Sequence[str] = ()) -> None:
     """Make a program of one C file and these libraries ("ssl"); StackcostError when the compiler
-    refuses it.
+    refuses it. It is compiled once in a process, as `compile_bpf` does.
     """
     _compile(source, program, [f"-l{name}" for name in libraries])
 
@@ -28,11 +28,21 @@ def compile_library(source: Path, library: Path) -> None:
 
 
 def _compile(source: Path, made_file: Path, flags: Sequence[str]) -> None:
-    command = [find_program("cc"), "-O2", "-o", str(made_file), str(source), *flags]
-    limit = scaled_timeout(COMPILE_TIMEOUT_S)
-    made = subprocess.run(command, capture_output=True, text=True, timeout=limit)
-    if made.returncode != 0:
-        raise StackcostError(f"cc cannot compile {source.name}: {_first_error(made.stderr)}")
+    content = source.read_bytes() if source.is_file() else b""
+    made_file.write_bytes(_program(source, content, tuple(flags)))
+    made_file.chmod(0o755)
+
+
+@functools.cache
+def _program(source: Path, content: bytes, flags: tuple[str, ...]) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="stackcost-") as folder:
+        program = Path(folder) / "program"
+        command = [find_program("cc"), "-O2", "-o", str(program), str(source), *flags]
+        limit = scaled_timeout(COMPILE_TIMEOUT_S)
+        made = subprocess.run(command, capture_output=True, text=True, timeout=limit)
+        if made.returncode != 0:
+            raise StackcostError(f"cc cannot compile {source.name}: {_first_error(made.stderr)}")
+        return program.read_bytes()
 
 
 def compile_bpf(source: Path, defines: Sequence[str] = ()) -> bytes:

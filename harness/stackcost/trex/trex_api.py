@@ -26,6 +26,8 @@ def open_trex_api() -> None:
     warnings.simplefilter("ignore")  # the client's escape sequences and deprecated calls
     _provide("imp", reload=importlib.reload, load_source=_load_source)  # dropped in 3.12
     _provide("cgi", escape=html.escape)  # dropped in 3.13; the bundled scapy wants this of it
+    if hook := sys.modules.get("_distutils_hack"):  # setuptools' own distutils imports all of it
+        hook.remove_shim()
     if importlib.util.find_spec("distutils") is None:  # dropped in 3.12
         importlib.import_module("setuptools")  # brings its own distutils
     try:
