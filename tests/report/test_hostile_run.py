@@ -1,6 +1,7 @@
 """Reading a stored run executes nothing of it, and writes nothing outside of it."""
 
 import ast
+import functools
 import json
 import os
 import socket
@@ -166,12 +167,14 @@ def _path(module: str) -> Path | None:
     return next(found, None)
 
 
+@functools.cache
 def _tree(module: str) -> ast.Module:
     path = _path(module)
     assert path
     return ast.parse(path.read_text())
 
 
+@functools.cache
 def _imports(module: str) -> set[str]:
     """Names that its text imports anywhere, but for type checking."""
     tree, names = _tree(module), set()
