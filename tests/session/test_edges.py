@@ -29,11 +29,9 @@ class Clock(Collector):
         self._waits_s, self._series = waits_s, series
 
     def read(self) -> list[Sample]:
-        """Of the last series also as of an earlier moment, as of a stack that is new."""
         time.sleep(self._waits_s)
         now = time.monotonic()
-        before = self._metric.sample(now - 10, now - 10, each=str(self._series - 1))
-        return [before, *(self._metric.sample(now, now, each=str(n)) for n in range(self._series))]
+        return [self._metric.sample(now, now, each=str(n)) for n in range(self._series)]
 
 
 class NewSeries(Clock):
