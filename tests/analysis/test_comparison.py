@@ -139,7 +139,7 @@ def test_rounds_without_their_other_half_and_without_a_ratio_are_set_aside() -> 
     assert found.ratios.values == pytest.approx([2.0, 2.1]) and found.ratios.rounds == [2, 3]
     assert found.set_aside == [
         "2 trials left out: the other trial of the pair is missing",
-        "1 pairs left out: one of the values is not above zero",
+        "1 pair left out: one of the values is not above zero",
     ]
     assert (
         compare(a, Series.of({9: 1.0}, "B"), PAIRS).reason

@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
+from stackcost.analysis.cpu import whole_cost
+from stackcost.analysis.readings import Readings
 from stackcost.collect.engine import COUNTER
 from stackcost.collect.slab import BYTES
 from stackcost.collect.softnet import DROPPED
@@ -140,6 +142,15 @@ def test_costs_and_flags_come_with_stored_trials(made: Made) -> None:
     (cost,) = shown["costs"]
     assert cost["us"] == pytest.approx(100) and cost["trials"] == 1
     assert any("5 segments retransmitted" in flag for flag in shown["flags"])
+
+
+def test_what_a_peer_takes_is_shown_as_in_the_answer(made: Made) -> None:
+    """The page said 102 us, and the answer 138: the kernel's work beside a polling peer."""
+    trial = load_trial("astf-peer", microseconds={"busy": 60, "softirq": 20})
+    made.watch.stored(trial, made.session)
+    (cost,) = made.watch.snapshot()["costs"]
+    seen = Readings(trial, made.session.experiment.cores.server)
+    assert cost["us"] == whole_cost(seen) == pytest.approx(80)
 
 
 def test_a_repeated_trial_counts_once(made: Made) -> None:

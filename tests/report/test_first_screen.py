@@ -50,6 +50,19 @@ def test_of_searches_it_says_what_disturbed_them(capsys: pytest.CaptureFixture[s
         assert "share physical cores (CPU 1 with 0)" in said
 
 
+def test_of_searches_the_bounds_alone_are_bold_and_a_busy_machine_is_told_before() -> None:
+    settings, system = settings_for("connections"), Simulated(7_400, hiccup=1.0)
+    search(settings, system.measure)
+    found = summarise_ceilings(system.trials, "a run", plan_of(settings), "complete", {})
+    told = first_text(found)
+    before, _, answer = told.partition("## The answer\n\n")
+    rows = [row for row in found.ceilings[0].trace if row.decisive]
+    disturbed = sum(bool(row.disturbed) for row in rows)
+    assert f"**The machine was not quiet: {disturbed} of {len(rows)} trials were" in before
+    bold = answer.partition("## ")[0].split("**")[1]
+    assert "NDR" in bold and "Bottleneck" not in bold and "true ceiling" not in bold
+
+
 def test_of_events_it_says_what_the_machine_did(capsys: pytest.CaptureFixture[str]) -> None:
     trials = [event_trial(4.0, 11.0), event_trial(4.0, 11.0)]
     trials[0].suspended_s = 5.0

@@ -101,6 +101,14 @@ def server_total(seen: Readings) -> float | None:
     return sum_of(server_cost(seen).values())
 
 
+def whole_cost(seen: Readings) -> float | None:
+    """CPU per connection of a load trial, with the kernel's work on a polling peer's cores; None if
+    a part is unknown.
+    """
+    parts = (server_cost(seen), kernel_cost_on_polling_cores(seen))
+    return sum_of([spent for part in parts for spent in part.values()])
+
+
 def why_no_cost(seen: Readings) -> str:
     """Why the server's cost is unknown; empty if it is known.
 

@@ -4,13 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from stackcost.analysis.comparison import Comparison, Design, Question, compare_all
-from stackcost.analysis.core_time import sum_of
-from stackcost.analysis.cpu import (
-    kernel_cost_on_polling_cores,
-    server_cost,
-    server_total,
-    why_no_cost,
-)
+from stackcost.analysis.cpu import server_total, whole_cost, why_no_cost
 from stackcost.analysis.figures.figure import Declared
 from stackcost.analysis.flags import disturbances, flags_of
 from stackcost.analysis.memory import Merged, held_flows
@@ -61,7 +55,7 @@ def factors(
     design = Design(paired=True)
 
     def costs(server: str) -> Series:
-        seen = {each.trial.round: _whole_cost(each) for each in own if each.trial.server == server}
+        seen = {each.trial.round: whole_cost(each) for each in own if each.trial.server == server}
         return Series.of(seen, "us", found.words if found.rate is None else "")
 
     flows, at = _open_flows(trials, servers, merged)
@@ -70,14 +64,6 @@ def factors(
     memory = Question(flows[below], flows[above], Design(paired=True), "memory", at)
     found_both = zip((cpu, memory), compare_all([cpu, memory]), strict=True)
     return [_factor(servers, *each) for each in found_both]
-
-
-def _whole_cost(seen: Readings) -> float | None:
-    """CPU per connection of a load trial, with the kernel's work on a polling peer's cores; None if
-    a part is unknown.
-    """
-    parts = (server_cost(seen), kernel_cost_on_polling_cores(seen))
-    return sum_of([spent for part in parts for spent in part.values()])
 
 
 class Headline(NamedTuple):

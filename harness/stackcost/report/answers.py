@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+from stackcost.analysis.ceiling.summary import Ceiling
 from stackcost.analysis.summary import Factor
 from stackcost.contracts.words import count
+from stackcost.report.ceiling import sentences_of
 from stackcost.report.difference import Difference, sentence
 from stackcost.report.flags import failures_list, not_used
 from stackcost.report.http_figures import Curve, ceiling_over_axis, series
@@ -124,17 +126,23 @@ def memory_answer(runs: OpenedRuns) -> str:
 
 def ceiling_answer(runs: OpenedRuns) -> str:
     """The sentence of every ceiling, or that no ceiling was searched."""
-    sentences = [
-        each.sentence.rstrip(".") for run in runs.ceilings for each in run.summary.ceilings
-    ]
-    if sentences:
-        return "\n\n".join(f"**{each}.**" for each in sentences)
-    if found := [each for summary in runs.summaries if (each := loads_found(summary))]:
-        return "\n\n".join(f"**{each.rstrip('.')}.**" for each in found)
+    found = [each for run in runs.ceilings for each in run.summary.ceilings]
+    if found:
+        return "\n\n".join(_ceiling_told(each) for each in found)
+    if loads := [each for summary in runs.summaries if (each := loads_found(summary))]:
+        return "\n\n".join(f"**{each.rstrip('.')}.**" for each in loads)
     return (
         "**No ceiling was searched in these runs** (`stackcost ceiling` does that). The tables "
         "below show how long connections take at the offered loads."
     )
+
+
+def _ceiling_told(ceiling: Ceiling) -> str:
+    """Its bounds first; what limits it, and what the reference system held, are the reasons."""
+    told, *reference = sentences_of(ceiling)
+    bounds, dot, reasons = told.partition(". ")
+    told = f"**{bounds}.** {reasons}" if dot else f"**{told.rstrip('.')}.**"
+    return " ".join([told, *reference])
 
 
 def difference_answer(found: Sequence[Difference]) -> str:

@@ -122,6 +122,17 @@ def not_held(summary: Summary) -> list[str]:
     return [f"{kind}, so in no main figure: {', '.join(told)}" for kind, told in kinds.items()]
 
 
+def searches_disturbed(summary: CeilingSummary) -> str:
+    """What the answer begins with where most trials of its searches were disturbed; else empty."""
+    used = [row for each in summary.ceilings for row in each.trace if row.decisive]
+    disturbed = sum(bool(row.disturbed) for row in used)
+    if 2 * disturbed <= len(used):
+        return ""
+    were = "was" if disturbed == 1 else "were"
+    trials = count(len(used), "trial")
+    return f"The machine was not quiet: {disturbed} of {trials} {were} disturbed."
+
+
 def search_doubts(summary: CeilingSummary) -> list[str]:
     """Why a run's searches may be doubted: what disturbed the trials that they went on with."""
     rows = [(each.server, row) for each in summary.ceilings for row in each.trace]

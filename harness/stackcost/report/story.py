@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.analysis.summary import ServerResult, Summary
 from stackcost.contracts.words import count
 from stackcost.report.congestion import congestion_sentence
-from stackcost.report.flags import mostly_disturbed, not_used
+from stackcost.report.flags import mostly_disturbed, not_used, searches_disturbed
 from stackcost.report.opened import AnySummary, OpenedRuns
 from stackcost.report.words import number
 
@@ -16,7 +17,11 @@ def title(runs: OpenedRuns) -> str:
     named = len(every) > 1
     told = ["# Report" if named else f"# {every[0].title}"]
     for each in every:
-        busy = mostly_disturbed(each, short=True) if isinstance(each, Summary) else ""
+        busy = ""
+        if isinstance(each, Summary):
+            busy = mostly_disturbed(each, short=True)
+        elif isinstance(each, CeilingSummary):
+            busy = searches_disturbed(each)
         cut = "This run was interrupted." if each.state == "interrupted" else ""
         if words := " ".join(filter(None, (busy, cut))):
             told.append(f"**{each.title}: {words}**" if named else f"**{words}**")
