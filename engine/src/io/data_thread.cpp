@@ -124,7 +124,7 @@ void DataThread::loop() {
     const bool busy = work_from != 0;
     uint64_t work = busy ? to - work_from : 0;
     if (to - from > is_long) {
-      const uint64_t wait = clock_.cycles(waits.take());
+      const uint64_t wait = sleeps_ ? 0 : clock_.cycles(waits.take());
       const uint64_t sending = sending_cycles() - sent;
       const uint64_t copying = copying_cycles() - copied;
       waited_sending_ += sending - without(sending, wait, is_long);
@@ -140,7 +140,9 @@ void DataThread::loop() {
     if (request != nullptr || (!busy && rest(to))) {
       from = Clock::read();
       idle_ += from - to;
-      if (from - to > clock_.hz() / kLongRest) waits.take();  // this wait was in no pass
+      // This wait was in no pass. An engine that sleeps rests after each frame, and is asked for
+      // its instructions instead of its times: a reading each time would be a part of them.
+      if (!sleeps_ && from - to > clock_.hz() / kLongRest) waits.take();
     }
   }
 }
