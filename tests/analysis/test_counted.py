@@ -61,6 +61,21 @@ def test_a_function_without_its_callers_has_a_category(function: str, category: 
     assert counted.by_category(trial({where: Count(600, 0)})) == {category: 60.0, "user mode": 0}
 
 
+def test_onload_is_told_apart_in_the_kernel_and_in_user_mode() -> None:
+    counts = {
+        Where("nginx", "", "kernel", "tcp_ack [onload]"): Count(600, 0),
+        Where("nginx", "", "user", "libonload.so"): Count(300, 0),
+        Where("nginx", "", "user", "nginx"): Count(100, 0),
+    }
+    assert counted.by_category(trial(counts)) == {
+        "Onload in the kernel": 60.0,
+        "Onload's library (user mode)": 30.0,
+        "user mode": 10.0,
+    }
+    kinds = {row.function: row.category for row in counted.counts(trial(counts))}
+    assert kinds["libonload.so"] == "Onload's library (user mode)"
+
+
 def test_system_calls_are_of_a_connection_by_name() -> None:
     calls = Where("nginx", "", "kernel", "__x64_sys_writev")
     assert counted.system_calls(trial({calls: Count(600, 0, 20)})) == {"writev": 2.0}

@@ -1,20 +1,25 @@
 """A counting guest that really boots: nginx and the ASTF peer, each in one round.
 
-script/test-guests runs this; script/test does not, because a boot takes up to a minute.
+script/test-guests runs this; script/test does not, because a boot takes up to a minute. Onload is
+counted where ONLOAD_FILES names a folder with it for the guest's kernel.
 """
 
+import os
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
-from stackcost.analysis.figures.counted import counts, system_calls, total
+from stackcost.analysis.figures.counted import by_category, counts, system_calls, total
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.counting.server import SERVES
 from stackcost.experiment.read_file import read_experiment
+from stackcost.experiment.schema import Experiment
 from stackcost.runs.comparison import run_experiment
 
 NGINX_KERNEL = Path(__file__).resolve().parents[2] / "experiments" / "nginx_kernel.yaml"
+ONLOAD_FILES = os.environ.get("ONLOAD_FILES", "")
 
 
 def test_nginx_and_the_peer_are_counted_apart_from_the_generator(tmp_path: Path) -> None:
@@ -38,3 +43,31 @@ def test_nginx_and_the_peer_are_counted_apart_from_the_generator(tmp_path: Path)
         assert own == {task, "napi/sc-server0", "RCU callbacks"}
         assert task != "nginx" or 1.0 <= system_calls(readings)["accept4"] <= 2.0
         assert "data-0" in {row.task for row in counts(readings) if row.side == "other"}
+
+
+ON_ONLOAD = pytest.mark.skipif(not ONLOAD_FILES, reason="ONLOAD_FILES names no folder")
+
+
+def on_onload() -> Experiment:
+    plan = read_experiment(NGINX_KERNEL).as_counted()
+    assert plan.counted is not None
+    counted = {"files": Path(ONLOAD_FILES), "connections": 100}
+    return plan.model_copy(
+        update={
+            "servers": ["nginx/kernel"],
+            "server": plan.server.model_copy(update={"stack": "onload-balanced"}),
+            "rounds": 1,
+            "counted": plan.counted.model_copy(update=counted),
+        }
+    )
+
+
+@ON_ONLOAD
+def test_nginx_on_onload_is_accelerated_and_counted(tmp_path: Path) -> None:
+    run = run_experiment(on_onload(), "counted", tmp_path, [], Console(quiet=True))
+    (trial,) = run.trials()
+    assert trial.stack_check is not None and trial.stack_check.as_wanted
+    assert trial.set_aside == "" and trial.traffic.completed == 100
+    found = by_category(Readings(trial))
+    assert found["Onload's library (user mode)"] > 10_000
+    assert "accept4" not in system_calls(Readings(trial))

@@ -1,5 +1,6 @@
 """The plugin's counts become instructions by task, section, mode and function."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from stackcost.contracts.sample import Sample
 from stackcost.contracts.window import Window
 from stackcost.counting.counts import (
     INSTRUCTIONS,
+    ONLOAD_WORK,
     RCU_CALLBACKS,
     STRING_BYTES,
     SYSTEM_CALLS,
@@ -105,22 +107,40 @@ def test_only_the_servers_own_work_is_the_servers() -> None:
     assert sorted(filter(None, last("other", INSTRUCTIONS.name))) == [20, 30]
 
 
-def test_rcu_callbacks_are_the_servers_whichever_task_they_interrupt() -> None:
+def test_work_handed_over_is_the_servers_whichever_task_does_it() -> None:
     counts = {
         Where("nginx", RCU_CALLBACKS, "kernel", "file_free_rcu"): Count(10, 0),
         Where("swapper/0", RCU_CALLBACKS, "kernel", "file_free_rcu"): Count(20, 0),
+        Where("kworker/u3:2", ONLOAD_WORK, "kernel", "ci_netif_poll_n [onload]"): Count(5, 0),
+        Where("kworker/u3:2", "", "kernel", "__schedule"): Count(3, 0),
+        Where("kworker/u3:0", "", "kernel", "__schedule"): Count(1, 0),
+        Where("kworker/u3:0", "receive", "kernel", "tpacket_rcv"): Count(50, 0),
+        Where("kworker/0:1", ONLOAD_WORK, "kernel", "ci_netif_poll_n [onload]"): Count(5, 0),
+        Where("kworker/0:1", "", "kernel", "vmstat_update"): Count(7, 0),
         Where("nginx", "interrupt", "kernel", "tick_sched_timer"): Count(40, 0),
     }
-    last = {
-        (sample.labels["side"], sample.labels["task"]): sample.value
-        for sample in samples_of(counts, {"nginx"}, Window(1.0, 2.0))
-        if sample.time == 2.0
+    last = Counter[tuple[str, str]]()
+    for sample in samples_of(counts, {"nginx"}, Window(1.0, 2.0)):
+        last[sample.labels["side"], sample.labels["task"]] += int(sample.value or 0)
+    assert last == {
+        ("server", "RCU callbacks"): 30,
+        ("server", "Onload work"): 5 + 5 + 3 + 1,
+        ("other", "kworker/u3:0"): 50,
+        ("other", "kworker/0:1"): 7,
+        ("other", "nginx"): 40,
     }
-    assert last == {("server", "RCU callbacks"): 30, ("other", "nginx"): 40}
 
 
 def _is(sample: Sample, side: str, metric: str) -> bool:
     return sample.metric == metric and sample.labels["side"] == side
+
+
+def test_functions_of_onloads_modules_are_told_with_the_module() -> None:
+    kernel = "ffffffff81000000 T tcp_ack\nffffffffc0000000 t tcp_ack\t[onload]\n"
+    symbols = Symbols(f"{kernel}ffffffffc0000100 t nft_do_chain\t[nf_tables]\n", {})
+    places = 0xFFFFFFFF81000000, 0xFFFFFFFFC0000010, 0xFFFFFFFFC0000110
+    found = [symbols.function(place, "nginx") for place in places]
+    assert found == ["tcp_ack", "tcp_ack [onload]", "nft_do_chain"]
 
 
 def test_a_function_ends_where_the_next_one_begins() -> None:

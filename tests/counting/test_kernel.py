@@ -9,6 +9,7 @@ import pyarrow
 import pytest
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.counting.guest import symbols_file
 from stackcost.counting.initial_disk import initial_disk
 from stackcost.counting.kernel import Kernel, get_kernel, package_of, uncompressed
 
@@ -57,6 +58,36 @@ def test_a_module_comes_after_those_that_it_needs(tmp_path: Path) -> None:
         (tmp_path / "modules" / f"{name}.ko").write_bytes(text)
     found = Kernel("6.1", tmp_path).modules(["9p", "built_in", "veth", "9pnet"])
     assert [path.stem for path in found] == ["9pnet", "netfs", "9p", "veth"]
+
+
+def test_modules_of_the_users_folder_are_those_for_this_kernel(tmp_path: Path) -> None:
+    (tmp_path / "modules").mkdir()
+    for release, content in ("6.1", b"\0depends=\0 of 6.1"), ("6.2", b"\0depends=\0"):
+        folder = tmp_path / "tree/lib/modules" / release / "extra"
+        folder.mkdir(parents=True)
+        (folder / "onload.ko").write_bytes(content)
+    kernel = Kernel("6.1", tmp_path, tmp_path / "tree")
+    kernel.require("onload")
+    assert [path.read_bytes()[-3:] for path in kernel.modules(["onload"])] == [b"6.1"]
+
+
+def test_a_module_that_is_not_there_is_asked_for_by_the_kernels_release(tmp_path: Path) -> None:
+    (tmp_path / "modules").mkdir()
+    with pytest.raises(StackcostError, match=r"no module onload .* 6\.1\.0-56 in .*/tree") as error:
+        Kernel("6.1.0-56", tmp_path, tmp_path / "tree").require("onload")
+    assert "linux-headers-6.1.0-56" in error.value.hint
+
+
+def test_functions_are_learned_again_for_modules_that_were_built_again(tmp_path: Path) -> None:
+    (tmp_path / "kept/modules").mkdir(parents=True)
+    module = tmp_path / "tree/lib/modules/6.1/onload.ko"
+    module.parent.mkdir(parents=True)
+    kernel = Kernel("6.1", tmp_path / "kept", tmp_path / "tree")
+    found = []
+    for content in b"\0depends=\0 1", b"\0depends=\0 2", b"\0depends=\0 1":
+        module.write_bytes(content)
+        found.append(symbols_file(kernel, ["onload"]))
+    assert found[0] == found[2] != found[1]
 
 
 def test_a_module_comes_after_what_it_asks_the_kernel_for(tmp_path: Path) -> None:

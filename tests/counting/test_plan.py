@@ -3,9 +3,13 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from stackcost.bed.tuning import tier_of
+from stackcost.contracts.errors import StackcostError
 from stackcost.counting.bed import NOT_SET, bed_script
 from stackcost.counting.session import program_of, why_not_counted
+from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment
 from stackcost.runs.comparison import plan
 from stackcost.servers.registry import server_class
@@ -51,7 +55,32 @@ def test_one_program_on_the_kernels_stack_can_be_counted() -> None:
 def test_the_peer_can_be_counted_and_no_other_stack_is_counted_as_the_kernels() -> None:
     assert why_not_counted(server_class("astf-peer")) == ""
     nginx = server_class("nginx/kernel")
-    assert "on onload-balanced cannot be counted" in why_not_counted(nginx, "onload-balanced")
+    assert "on mptcp cannot be counted" in why_not_counted(nginx, "mptcp", Path("tree"))
+
+
+def test_onload_is_counted_where_its_files_for_the_guest_are_named(tmp_path: Path) -> None:
+    text = (EXPERIMENTS / "triple.yaml").read_text().replace("../trex_profiles/", "")
+    (tmp_path / "tree").mkdir()
+    for files, lacking in ("", 2), (", files: tree", 0):
+        file = tmp_path / "own.yaml"
+        file.write_text(f"{text}counted: {{connections: 100{files}}}\n")
+        experiment = read_experiment(file)
+        assert not any(each.lacking for each in variants(experiment))  # of this machine
+        assert experiment.counted is not None
+        why = [
+            why_not_counted(server_class(each.server), each.experiment.server.stack, found)
+            for each in variants(experiment)
+            for found in [experiment.counted.files]
+        ]
+        assert ["counted.files" in words for words in why if words] == [True] * lacking
+
+
+def test_a_folder_of_files_that_is_not_there_is_named_with_its_line(tmp_path: Path) -> None:
+    text = (EXPERIMENTS / "nginx_kernel.yaml").read_text().replace("../trex_profiles/", "")
+    file = tmp_path / "own.yaml"
+    file.write_text(text + "counted: {files: tree}\n")
+    with pytest.raises(StackcostError, match=r"counted\.files: there is no folder .*/tree"):
+        read_experiment(file)
 
 
 def test_a_program_is_told_by_its_file_also_where_env_starts_it(tmp_path: Path) -> None:

@@ -37,6 +37,14 @@ def test_values_follow_the_workers() -> None:
     assert (values["EF_CLUSTER_SIZE"], values["EF_MAX_PACKETS"]) == ("4", "720000")
 
 
+@pytest.mark.parametrize("name", profile_names())
+def test_where_instructions_are_counted_no_profile_spins(name: str) -> None:
+    settled = settle(profile_of(name), 1, af_xdp=True, counted=True)
+    assert (settled.values["EF_POLL_USEC"], settled.values["EF_SPIN_USEC"]) == ("0", "0")
+    assert "EF_SLEEP_SPIN_USEC" not in settled.values
+    assert {"EF_POLL_USEC", "EF_SPIN_USEC"} <= {each.name for each in settled.adjusted}
+
+
 def test_one_profile_extends_another() -> None:
     balanced, performance = profile_of("haproxy-balanced"), profile_of("haproxy-performance")
     changed = {"EF_TX_PUSH": 1, "EF_SLEEP_SPIN_USEC": 0}

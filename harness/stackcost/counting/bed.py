@@ -50,6 +50,9 @@ for tries in $(seq 100); do
 done
 $ask change {LOAD_ADDRESS} lladdr $known nud permanent dev {SERVER_INTERFACE}
 """
+# AF_XDP gives a stack its frames before the kernel would complete their checksums, which the
+# generator's packet socket leaves to it.
+WHOLE_CHECKSUMS = f"ip netns exec {LOAD_NAMESPACE} ethtool -K {LOAD_INTERFACE} tx off"
 NOT_SET = "not set: "
 POLL_TASK = f"napi/{SERVER_INTERFACE}"[:15]  # the kernel cuts names
 

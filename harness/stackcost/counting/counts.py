@@ -10,8 +10,9 @@ from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.contracts.window import Window
 from stackcost.counting.symbols import KERNEL_FROM, Symbols
 
-# The kernel frees the files and sockets of the server's connections so, while any task runs.
-RCU_CALLBACKS = "RCU-callbacks"
+# What the kernel does for the server while any task runs: it frees the files and sockets of its
+# connections, and Onload's modules hand work to the kernel's workers.
+RCU_CALLBACKS, ONLOAD_WORK = "RCU-callbacks", "Onload-work"
 SOURCE = "executions of translated blocks in an emulated guest (QEMU's TCG, a plugin)"
 INSTRUCTIONS = Metric("count.instructions", "1", Kind.COUNTER, SOURCE)
 STRING_BYTES = Metric("count.string_bytes", "B", Kind.COUNTER, SOURCE)
@@ -75,17 +76,21 @@ def samples_of(
 ) -> Iterable[Sample]:
     """Samples at both edges of a window.
 
-    `server`: names of the server's tasks, which are told by function, as RCU callbacks are, and by
-    system call; the others by task.
+    `server`: names of the server's tasks, which are told by function, as what is handed over for
+    them is, and by system call; the others by task.
     """
     merged: dict[tuple[tuple[str, str], ...], list[int]] = defaultdict(lambda: [0, 0])
+    pools = {_pool(where.task) for where in counts if where.section == ONLOAD_WORK} - {""}
     for where, count in counts.items():
-        freed = where.section == RCU_CALLBACKS
-        own = freed or (where.task in server and not where.section)
+        by = where.section
+        if not by and _pool(where.task) in pools:
+            by = ONLOAD_WORK
+        handed = by in (RCU_CALLBACKS, ONLOAD_WORK)
+        own = handed or (where.task in server and not by)
         labels = {
             "side": "server" if own else "other",
-            "task": "RCU callbacks" if freed else where.task,
-            "section": "" if freed else where.section,
+            "task": by.replace("-", " ") if handed else where.task,
+            "section": "" if handed else by,
             "mode": where.mode,
             "function": where.function if own else "",
         }
@@ -99,6 +104,13 @@ def samples_of(
         for metric, value in zip((INSTRUCTIONS, STRING_BYTES), counted, strict=True):
             if value:
                 yield from _edges(metric, value, window, **dict(key))
+
+
+def _pool(task: str) -> str:
+    """The pool of a worker that is bound to no processor, as `kworker/u3`: being woken and switched
+    to is a part of the work. Empty: another task.
+    """
+    return task.partition(":")[0] if task.startswith("kworker/u") else ""
 
 
 def _edges(metric: Metric, value: int, window: Window, **labels: str) -> Iterable[Sample]:

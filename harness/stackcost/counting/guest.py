@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.counting.counts import RCU_CALLBACKS
+from stackcost.counting.counts import ONLOAD_WORK, RCU_CALLBACKS
 from stackcost.counting.initial_disk import initial_disk
 from stackcost.counting.kernel import Kernel
 from stackcost.counting.line import CLEAR, WRITE, Line
@@ -39,9 +40,20 @@ SECTIONS = (
     ("scheduler", "sched_balance_softirq", "handle_softirqs"),
     ("RCU", "rcu_core_si", "handle_softirqs"),
     (RCU_CALLBACKS, "rcu_do_batch", "rcu_core"),
+    (ONLOAD_WORK, "tcp_helper_do_non_atomic [onload]", "process_one_work"),
+    (ONLOAD_WORK, "tcp_helper_purge_txq_work [onload]", "process_one_work"),
+    (ONLOAD_WORK, "oo_inject_packets_work [onload]", "process_one_work"),
+    # By time, and not by connection.
+    ("Onload-timer", "linux_tcp_helper_periodic_timer [onload]", "process_one_work"),
 )
 INTERRUPTS = ("asm_sysvec_", "asm_common_interrupt")  # their entries; all end by
 INTERRUPT_ENDS = "native_irq_return_iret"
+# Links to folders, such as /lib, stay. Modules are in the initial disk.
+PUT_OVER = """set -e
+tar --create --directory {files} --exclude '*.ko' . |
+  tar --extract --directory / --keep-directory-symlink --no-same-owner
+ldconfig
+"""
 PROGRAM_BEGINS = "proc_exec_connector"
 # Without them the guest could not find its files.
 MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_console", "veth")
@@ -92,7 +104,7 @@ def counting_guest(
     `command_line`: more words for its kernel. StackcostError if it does not boot. With new modules
     a guest is booted once before, to learn where the kernel's functions are.
     """
-    known = _symbols_file(kernel, modules)
+    known = symbols_file(kernel, modules)
     if not known.exists():
         say("booting once to learn where this kernel's functions are")
         with (
@@ -103,12 +115,17 @@ def counting_guest(
             shutil.copy(Path(place) / "kallsyms", known)
     say(f"booting kernel {kernel.release} in a guest that counts")
     with _booted(kernel, folder, modules, command_line, known.read_text()) as guest:
+        if kernel.files:
+            guest.line.run(PUT_OVER.format(files=quote(str(kernel.files))))
         yield guest
 
 
-def _symbols_file(kernel: Kernel, modules: Sequence[str]) -> Path:
-    names = [path.name for path in kernel.modules([*MODULES, *modules])]
-    key = hashlib.sha256(" ".join(names).encode()).hexdigest()[:8]
+def symbols_file(kernel: Kernel, modules: Sequence[str]) -> Path:
+    """What /proc/kallsyms told of this kernel with these modules, if it has been read."""
+    found = kernel.modules([*MODULES, *modules])
+    names = [path.name for path in found]
+    built = [path.read_bytes() for path in found if kernel.folder not in path.parents]
+    key = hashlib.sha256(b"".join([" ".join(names).encode(), *built])).hexdigest()[:8]
     return kernel.folder / f"kallsyms-{key}"
 
 

@@ -33,10 +33,14 @@ SECTOR = 512
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel that is kept. `folder`: its image, not compressed, and its modules."""
+    """A kernel that is kept. `folder`: its image, not compressed, and its modules.
+
+    `files`: a folder of the user with more modules, where `modprobe` would look below /.
+    """
 
     release: str
     folder: Path
+    files: Path | None = None
 
     @property
     def image(self) -> Path:
@@ -63,9 +67,22 @@ class Kernel:
             self._add(needed, ordered)
         ordered[name.replace("-", "_")] = path
 
+    def require(self, name: str) -> None:
+        """StackcostError unless it has this module."""
+        if name in self._files:
+            return
+        where = self.files or "this machine"
+        raise StackcostError(
+            f"there is no module {name} for the counting guest's kernel {self.release} in {where}",
+            f"build it with the package linux-headers-{self.release}, and install it into a "
+            f"folder (FOLDER/lib/modules/{self.release}) that counted.files names",
+        )
+
     @cached_property
     def _files(self) -> dict[str, Path]:
-        return {path.stem.replace("-", "_"): path for path in self.folder.glob("modules/*.ko")}
+        own = self.files.glob(f"**/lib/modules/{self.release}/**/*.ko") if self.files else ()
+        found = [*self.folder.glob("modules/*.ko"), *own]
+        return {path.stem.replace("-", "_"): path for path in found}
 
 
 def cache_folder() -> Path:

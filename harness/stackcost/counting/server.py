@@ -1,22 +1,23 @@
-"""The server in a counting guest: a program on the kernel's stack, or the ASTF peer."""
+"""The server in a counting guest: a program on a stack, or the ASTF peer."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from shlex import quote
 
 from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS
 from stackcost.contracts.endpoint import Endpoint
-from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import Placement
 from stackcost.contracts.server import Server, ServerSettings
+from stackcost.contracts.stack import KERNEL
 from stackcost.contracts.wiring import SERVER_INTERFACE, SERVER_NAMESPACE, Port
-from stackcost.counting.bed import NEIGHBOUR, POLL_TASK
+from stackcost.counting.bed import NEIGHBOUR, POLL_TASK, WHOLE_CHECKSUMS
 from stackcost.counting.guest import SHARE, CountingGuest
 from stackcost.counting.line import forwarded
+from stackcost.counting.processes import begin, wait_for
+from stackcost.counting.stack import GuestStack, guest_stack
 from stackcost.experiment.schema import Experiment
 from stackcost.host.kernel_stack import Kernel
-from stackcost.host.waiting import wait_until
 from stackcost.servers.probe import Response, fit_body, healthy, response_to
 from stackcost.trex.client import TrexClient
 from stackcost.trex.portable_engine import portable_engine
@@ -26,7 +27,6 @@ CORE = 0  # the only one
 RPC_PORT, ASYNC_PORT = 4501, 4500
 NO_CLIENTS = 0  # client mask: no port opens connections
 SERVES = "serve-0"  # the engine's data thread where no port opens connections
-START_LIMIT_S = 300.0
 
 
 def server_in(
@@ -53,8 +53,10 @@ rm -r /run/copied
 
 
 class Program:
-    """A server that is one program on the kernel's stack. It is started again with another length
-    of its body. `tasks`: their names. `maps`: by name of a task, the text of its /proc/PID/maps.
+    """A server that is one program on a stack. It is started again with another length of its body.
+
+    `tasks`: their names. `maps`: by name of a task, the text of its /proc/PID/maps. `processes`:
+    its ids, by role. `stack`: None: it is the kernel's.
     """
 
     def __init__(
@@ -75,12 +77,21 @@ class Program:
         self.command: list[str] = []
         self.tasks: set[str] = set()
         self.maps: dict[str, str] = {}
+        self.processes: dict[str, int] = {}
+        self.stack: GuestStack | None = None
 
     @contextmanager
     def started(self) -> Iterator[None]:
         """Start it with the body that the experiment's response has; it ends with the guest."""
-        fit_body(self._settings.response_bytes, self._serve)
-        yield
+        name = self._experiment.server.stack
+        with ExitStack() as opened:
+            if name != KERNEL:
+                self._guest.line.run(WHOLE_CHECKSUMS)
+                own = self._folder / "stack"
+                ready = guest_stack(self._guest, name, self._place(own), self._folder)
+                self.stack = opened.enter_context(ready)
+            fit_body(self._settings.response_bytes, self._serve)
+            yield
 
     def begin_load(self) -> None:
         """Before the first load: it has its neighbour's address for ever."""
@@ -88,22 +99,17 @@ class Program:
 
     def _serve(self, body_bytes: int) -> int:
         """Start it with a body of this length; returns that of the whole response."""
-        line, workload = self._guest.line, self._experiment.workload
-        if self._session:
-            line.run(f"pkill -KILL -s {self._session}; true")
         self._starts += 1
         # A new folder each time: the guest keeps what it has seen of the old one.
         own = self._folder / f"server-{self._starts}"
         own.mkdir()
-        address, port = str(workload.server), workload.port
-        place = SERVER_NAMESPACE, SERVER_INTERFACE, (CORE,)
-        stack = Kernel(Placement(*place, own, (address, port)))
-        endpoint = Endpoint(*place, address, port, own, stack)
+        place = self._place(own)
+        address, port = self._address
+        where = SERVER_NAMESPACE, SERVER_INTERFACE, (CORE,)
+        endpoint = Endpoint(*where, address, port, own, Kernel(place))
         self.command = self._kind.make(endpoint, self._settings).as_program(body_bytes)
-        line.run(_IN_MEMORY.format(folder=quote(str(own))))
-        self._session = begin(
-            self._guest, SERVER_NAMESPACE, self.command, f"{SHARE}/server.log", own
-        )
+        self._guest.line.run(_IN_MEMORY.format(folder=quote(str(own))))
+        self._begin(own)
         wait_for(
             *(self._guest, self._session, SERVER_NAMESPACE, address, port),
             *(self._kind.name, self._folder),
@@ -111,6 +117,24 @@ class Program:
         response = healthy(self._ask(address, port), self._kind.name, own)
         self._look()
         return response.length
+
+    def _begin(self, own: Path) -> None:
+        """Start it, after the one before has ended."""
+        log = f"{SHARE}/server.log"
+        if self.stack:
+            self._session = str(self.stack.start(self.command, own, Path(log)))
+            return
+        if self._session:
+            self._guest.line.run(f"pkill -KILL -s {self._session}; true")
+        self._session = begin(self._guest, SERVER_NAMESPACE, self.command, log, own)
+
+    @property
+    def _address(self) -> tuple[str, int]:
+        workload = self._experiment.workload
+        return str(workload.server), workload.port
+
+    def _place(self, folder: Path) -> Placement:
+        return Placement(SERVER_NAMESPACE, SERVER_INTERFACE, (CORE,), folder, self._address)
 
     def _ask(self, address: str, port: int) -> Response:
         with self._guest.line.connection(SERVER_NAMESPACE, address, port) as connection:
@@ -122,6 +146,7 @@ class Program:
         of = [row.rsplit(None, 1) for row in told.splitlines()]
         self.tasks = {name for name, _ in of} | {POLL_TASK}
         self.maps = {name: self._guest.line.run(f"cat /proc/{pid}/maps") for name, pid in of}
+        self.processes = {f"{name} {pid}": int(pid) for name, pid in of}
 
 
 class Peer:
@@ -137,6 +162,8 @@ class Peer:
         self.command: list[str] = []
         self.tasks = {SERVES, POLL_TASK}
         self.maps: dict[str, str] = {}
+        self.processes: dict[str, int] = {}
+        self.stack: GuestStack | None = None  # it has its own
 
     @contextmanager
     def started(self) -> Iterator[None]:
@@ -184,45 +211,3 @@ class Engine:
             client.connect()
             client.reset()
             yield client
-
-
-def begin(
-    guest: CountingGuest, namespace: str, command: list[str], log: str, folder: Path | None = None
-) -> str:
-    """Start a program that goes on; returns its session."""
-    words = " ".join(map(quote, command))
-    where = f"cd {quote(str(folder))} && " if folder else ""
-    return guest.line.run(
-        f"{where}ip netns exec {namespace} setsid {words} </dev/null >{log} 2>&1 & echo $!"
-    ).strip()
-
-
-def wait_for(
-    guest: CountingGuest,
-    process: str,
-    namespace: str,
-    address: str,
-    port: int,
-    what: str,
-    folder: Path,
-) -> None:
-    """Wait until a program that was begun listens; StackcostError if it has ended before."""
-
-    def listens() -> bool:
-        try:
-            with guest.line.connection(namespace, address, port):
-                return True
-        except StackcostError:
-            if "ended" not in guest.line.run(f"[ -d /proc/{process} ] || echo ended"):
-                return False
-        raise StackcostError(f"{what} has ended in the counting guest: {_said(guest, folder)}")
-
-    if not wait_until(listens, START_LIMIT_S, 0.2):
-        raise StackcostError(f"{what} did not listen in the counting guest: {_said(guest, folder)}")
-
-
-def _said(guest: CountingGuest, folder: Path) -> str:
-    """The end of what programs of the guest printed."""
-    guest.line.run("sync")
-    logs = [path.read_text(errors="replace") for path in folder.glob("guest/*.log")]
-    return " ".join(" ".join(text.split())[-500:] for text in logs)

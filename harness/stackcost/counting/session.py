@@ -9,6 +9,7 @@ from typing import Any
 
 from typing_extensions import override
 
+from stackcost.contracts.counts import StackCheck
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server
 from stackcost.contracts.stack import KERNEL, When
@@ -17,7 +18,7 @@ from stackcost.counting.bed import FIRST, NOT_SET, bed_script
 from stackcost.counting.guest import CountingGuest, counting_guest
 from stackcost.counting.kernel import get_kernel
 from stackcost.counting.programs import qemu_version
-from stackcost.counting.server import Engine, server_in
+from stackcost.counting.server import Engine, Peer, Program, server_in
 from stackcost.counting.symbols import Symbols
 from stackcost.experiment.schema import Experiment
 from stackcost.host.namespace import find_program
@@ -28,16 +29,30 @@ from stackcost.serving.local import RunningServer
 from stackcost.session.progress import Progress
 from stackcost.session.server_session import ServerSession
 from stackcost.session.server_settings import server_settings, tunables_of
+from stackcost.stacks.mptcp import NAME as MPTCP
 from stackcost.trex.client import TrexClient
 
+ONLOAD = "onload"  # its module
 SLOWNESS = 20.0  # factor for limits of the generator's client: an emulated generator answers late
 
 
 class _InGuest(RemoteStub, RunningServer, of=RunningServer):
-    """What a session asks of its server, of which nothing is read but its counts."""
+    """What a session asks of its server, of which its counts and its stack are read."""
 
-    def __init__(self) -> None:
-        self.processes = {}
+    def __init__(self, server: Program | Peer) -> None:
+        self.processes = server.processes
+        self._stack = server.stack
+
+    @override
+    def check_stack(self, when: When) -> None:
+        """The kernel's stack needs no check."""
+        if self._stack:
+            self._stack.check_stack(when, self.processes)
+
+    @override
+    def stack_check(self, idle: bool) -> StackCheck | None:
+        """None of the kernel's."""
+        return self._stack.stack_check() if self._stack else None
 
     @override
     def handle(self, call: Call) -> Any:
@@ -61,9 +76,6 @@ class CountingSession(ServerSession):
         """The guest itself says when it has ended."""
         self.client.check()
 
-    def check_stack(self, when: When) -> None:
-        """There is only the kernel's."""
-
     def describe(self) -> dict[str, Any]:
         """The set-up, for the manifest."""
         return self.described
@@ -79,13 +91,17 @@ def open_counting_session(
     """
     counted = experiment.counted
     assert counted is not None
-    if why := why_not_counted(kind, experiment.server.stack):
+    if why := why_not_counted(kind, experiment.server.stack, counted.files):
         raise StackcostError(why)
     folder = folder.resolve()  # the guest has another current folder
     folder.mkdir(parents=True, exist_ok=True)
     settings = server_settings(experiment, kind)
     workload = experiment.workload
-    kernel = get_kernel(counted.kernel)
+    kernel = replace(get_kernel(counted.kernel), files=counted.files)
+    modules = counted.modules
+    if experiment.server.stack != KERNEL:
+        kernel.require(ONLOAD)
+        modules = [*modules, ONLOAD]
     with ExitStack() as opened:
         opened.enter_context(timeout_factor(max(SLOWNESS, experiment.timeout_factor)))
         guest = opened.enter_context(
@@ -93,7 +109,7 @@ def open_counting_session(
                 kernel,
                 folder / "guest",
                 progress.say,
-                counted.modules,
+                modules,
                 counted.command_line,
             )
         )
@@ -114,7 +130,7 @@ def open_counting_session(
         server.begin_load()
         yield CountingSession(
             experiment=experiment,
-            serving=_InGuest(),
+            serving=_InGuest(server),
             sampler=_NoSampler(),
             progress=progress,
             folder=folder,
@@ -132,23 +148,35 @@ def open_counting_session(
                     "name": kind.name,
                     "command": server.command,
                     "program": program_of(server.command),
+                    **({"stack": server.stack.describe()} if server.stack else {}),
                 },
                 "generator": {"program": "astf-engine", "command": generator.command},
             },
         )
 
 
-def why_not_counted(kind: type[Server], stack: str = KERNEL) -> str:
-    """Why a system cannot be counted; empty if it can. `stack`: of the experiment's server."""
-    if kind.kernel_stack and stack != KERNEL:
-        return f"{kind.name} on {stack} cannot be counted: the guest has the kernel's stack alone"
-    program = kind.kernel_stack and kind.as_program is not Server.as_program
-    if (program and not issubclass(kind, WithBackend)) or kind.serves_profile:
+def why_not_counted(kind: type[Server], stack: str = KERNEL, files: Path | None = None) -> str:
+    """Why a system cannot be counted; empty if it can. `stack`: of the experiment's server.
+
+    `files`: the folder that is put over the guest's files.
+    """
+    if kind.serves_profile:
         return ""
-    return (
-        f"{kind.name} cannot be counted: only a server that is one program on the kernel's stack, "
-        "or the ASTF peer, can"
-    )
+    if kind.as_program is Server.as_program or not kind.kernel_stack:
+        return (
+            f"{kind.name} cannot be counted: only a server that is one program on the kernel's "
+            "stack or on Onload, or the ASTF peer, can"
+        )
+    if issubclass(kind, WithBackend):
+        return f"{kind.name} cannot be counted: the guest has no place for its backend"
+    if stack == MPTCP:
+        return f"{kind.name} on {stack} cannot be counted: the generator does not speak it"
+    if stack != KERNEL and files is None:
+        return (
+            f"{kind.name} on {stack} cannot be counted without counted.files: a folder with Onload "
+            "for the guest's kernel (docs/counting.md)"
+        )
+    return ""
 
 
 def _conditions(guest: CountingGuest) -> dict[str, Any]:

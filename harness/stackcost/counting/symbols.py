@@ -5,7 +5,8 @@ from bisect import bisect_right
 from pathlib import PurePosixPath
 
 KERNEL_FROM = 1 << 63
-SYMBOL = re.compile(r"^([0-9a-f]+) [tTwW] (\S+)", re.M)
+SYMBOL = re.compile(r"^([0-9a-f]+) [tTwW] (\S+)(?:\t\[(\w+)\])?", re.M)
+STACK_MODULES = ("onload", "sfc_char", "sfc_resource")  # their functions are told with their names
 MAPPED = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ \S+ \d+ +(/\S+|\[\S+)", re.M)
 
 
@@ -16,7 +17,10 @@ class Symbols:
     """
 
     def __init__(self, kernel: str, programs: dict[str, str]):
-        found = sorted((int(address, 16), name) for address, name in SYMBOL.findall(kernel))
+        found = sorted(
+            (int(address, 16), f"{name} [{module}]" if module in STACK_MODULES else name)
+            for address, name, module in SYMBOL.findall(kernel)
+        )
         self._starts = [address for address, _ in found]
         self._names = [name for _, name in found]
         self._files = {

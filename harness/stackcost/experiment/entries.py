@@ -59,6 +59,17 @@ def _own_file(name: str, info: ValidationInfo) -> str:
     return _absolute(name, registry.SUFFIX, info)
 
 
+def _own_folder(folder: Path, info: ValidationInfo) -> Path:
+    """An absolute path. One in an experiment file is relative to that, and is there."""
+    if not info.context:
+        return folder
+    path = Path(info.context["folder"], folder).resolve()
+    if not path.is_dir():
+        raise ValueError(f"there is no folder {path}")
+    return path
+
+
+Folder = Annotated[Path, AfterValidator(_own_folder)]
 TierName = Annotated[str, AfterValidator(_known_tier)]
 Once = AfterValidator(_each_once)
 OwnFile = Annotated[

@@ -139,7 +139,8 @@ def _variants_of(server: str, experiment: Experiment) -> list[Variant]:
         )
         lacking = ""
         if not experiment.server_host:
-            lacking = lacks(server, stack, tier_of(tuning), cores, experiment.server_interfaces)
+            here = KERNEL if experiment.counted else stack  # a guest has its own
+            lacking = lacks(server, here, tier_of(tuning), cores, experiment.server_interfaces)
         if asked and not server_class(server).takes_tls:
             lacking = lacking or f"{name} does not serve the port of a profile over TLS"
         if http:

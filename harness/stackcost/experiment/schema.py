@@ -19,7 +19,7 @@ from stackcost.contracts.stack import KERNEL
 from stackcost.contracts.system import label
 from stackcost.contracts.tls import TlsSettings, VariedTls
 from stackcost.experiment.auto import resolve_auto
-from stackcost.experiment.entries import Once, OwnFile, ServerName, StackName, TierName
+from stackcost.experiment.entries import Folder, Once, OwnFile, ServerName, StackName, TierName
 from stackcost.experiment.hosts import MOST, Bed, GeneratorSection, HostName, SshHost
 from stackcost.experiment.http_schema import HttpLoad
 from stackcost.experiment.profile_load import NO_LOAD, NO_MEMORY, LoadSection, MemorySection
@@ -185,6 +185,11 @@ class Counted(Section):
     kernel: Literal["6.1", "6.12"] = Field(default="6.1", description="of Debian 12")
     command_line: str = Field(default="", description="more words for the kernel's command line")
     modules: list[str] = Field(default=[], description="more modules of the kernel")
+    files: Folder | None = Field(
+        default=None,
+        description="a folder, relative to this file, whose files are put over the guest's, and "
+        "which has more modules for its kernel: an installed Onload",
+    )
     script: str = Field(
         default="", description="shell commands in the guest, after the test bed was made"
     )

@@ -43,7 +43,7 @@ class CountedConnections(LoadKind[CountingSession, CountedLoad]):
         """Warm up, then count whole connections: nothing is open at either edge."""
         load = trial.load_of(CountedLoad)
         rate = load.offered_cps
-        self._connections(session, rate, WARM_UP_SHARE * load.connections)
+        self._connections(session, rate, WARM_UP_SHARE * load.connections, checked=True)
         begin = time.monotonic()
         with session.guest.window() as path:
             self._connections(session, rate, load.connections)
@@ -52,8 +52,13 @@ class CountedConnections(LoadKind[CountingSession, CountedLoad]):
         trial.samples = list(samples_of(read_counts(path, session.symbols), session.tasks, window))
         path.unlink()
 
-    def _connections(self, session: CountingSession, rate: float, number: float) -> None:
+    def _connections(
+        self, session: CountingSession, rate: float, number: float, checked: bool = False
+    ) -> None:
+        """`checked`: the stack is looked at meanwhile, which costs instructions."""
         session.client.start(mult=rate, duration=FIRST_OPEN_S + number / rate)
+        if checked:
+            session.check_stack("during")
         try:
             session.client.wait_on_traffic(TRAFFIC_LIMIT_S)
         except StackcostError as error:

@@ -41,13 +41,16 @@ def refused(line: bytes) -> StackcostError:
 
 
 def lines_of(stream: IO[bytes], silence_s: float | None = None) -> Iterator[bytes]:
-    """Lines that are not empty, until the stream ends or nothing comes for so long.
+    """Lines that are not empty, until their sender ends or nothing comes for so long.
 
     StackcostError if a line is too long.
     """
     received, descriptor = bytearray(), stream.fileno()
     while select.select([descriptor], [], [], silence_s)[0]:
-        data = os.read(descriptor, 1 << 16)
+        try:
+            data = os.read(descriptor, 1 << 16)
+        except ConnectionResetError:  # it ended without reading all that it was sent
+            return
         if not data:
             return
         *whole, rest = data.split(b"\n")

@@ -248,10 +248,13 @@ def _steps(turn: PlannedTurn, session: ServerSession) -> PlannedTrials[None]:
 
 def _lacking(experiment: Experiment, systems: Sequence[Variant]) -> dict[str, str]:
     """By name of each system that the bed cannot measure: why not."""
-    if not experiment.counted:
+    counted = experiment.counted
+    if not counted:
         return lacking_there(systems)
     found = {
-        each.name: why_not_counted(server_class(each.server), each.experiment.server.stack)
+        each.name: why_not_counted(
+            server_class(each.server), each.experiment.server.stack, counted.files
+        )
         for each in systems
     }
     return {name: why for name, why in found.items() if why}

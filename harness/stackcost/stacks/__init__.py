@@ -46,14 +46,17 @@ def check_stack(name: str) -> None:
         )
 
 
-def stack_of(name: str, placement: Placement) -> Stack:
-    """The stack of this name for a program at a place; nothing is done to the machine yet."""
+def stack_of(name: str, placement: Placement, counted: bool = False) -> Stack:
+    """The stack of this name for a program at a place; nothing is done to the machine yet.
+
+    `counted`: instructions are counted there.
+    """
     check_stack(name)
     if name == KERNEL:
         return Kernel(placement)
     if name == MPTCP:
         return Mptcp(placement)
-    return Onload(placement, profile_of(name.removeprefix(PREFIX)))
+    return Onload(placement, profile_of(name.removeprefix(PREFIX)), counted=counted)
 
 
 def stack_of_clients(server: str, clients: str) -> str:

@@ -14,6 +14,7 @@ from stackcost.analysis.why.table import table
 
 METRIC, BYTES, CALLS = "count.instructions", "count.string_bytes", "count.system_calls"
 USER = "user mode"
+STACK_LIBRARIES = {"libonload.so": "Onload's library (user mode)"}
 LEAST = 0.002  # share of a function that is told by itself
 SOURCE = (
     "executions of translated blocks in an emulated guest (QEMU's TCG, a plugin), by the task that "
@@ -37,10 +38,10 @@ def _each(seen: Readings, label: str, metric: str = METRIC, **wanted: str) -> di
 def by_category(seen: Readings) -> dict[str, float]:
     """Instructions of the server's side per completed connection, by what its functions do."""
     found: dict[str, float] = defaultdict(float)
-    for function, count in _each(seen, "function", side="server", mode="kernel").items():
-        found[table().alone(function)] += count
-    user = sum(_each(seen, "function", side="server", mode="user").values())
-    return dict(found) | {USER: user}
+    for mode in ("kernel", "user"):
+        for function, count in _each(seen, "function", side="server", mode=mode).items():
+            found[_category(mode, function)] += count
+    return {USER: 0.0} | found
 
 
 def total(seen: Readings) -> float | None:
@@ -95,7 +96,7 @@ def counts(seen: Readings) -> list[Counted]:
 
 def _category(mode: str, function: str) -> str:
     if mode == "user":
-        return USER
+        return STACK_LIBRARIES.get(function, USER)
     return table().alone(function) if function else ""
 
 

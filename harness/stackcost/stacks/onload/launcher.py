@@ -47,18 +47,24 @@ class Onload(Stack):
 
     `installation`: where its parts are. What its programs' connections are carried by is looked at
     three times in each trial; a trial counts as Onload's only when all three observations say so.
+    `counted`: instructions are counted, so it does not spin.
     """
 
     congestion_control = "Onload's own"
 
     def __init__(
-        self, placement: Placement, profile: Profile, installation: Installation | None = None
+        self,
+        placement: Placement,
+        profile: Profile,
+        installation: Installation | None = None,
+        counted: bool = False,
     ):
         super().__init__(placement)
         self.name = PREFIX + profile.name
         self._installation = installation or Installation()
         self._profile = profile
-        self._settings = settle(profile, placement.workers, af_xdp=False)
+        self._counted = counted
+        self._settings = settle(profile, placement.workers, False, counted)
         self._af_xdp = False
         self._log_before: set[str] = set()
         self._before: Observation | None = None
@@ -73,7 +79,7 @@ class Onload(Stack):
         namespace, interface = self.placement.namespace, self.placement.interface
         load_modules(self._installation)
         self._af_xdp = is_af_xdp(namespace, interface)
-        settled = settle(self._profile, self.placement.workers, self._af_xdp)
+        settled = settle(self._profile, self.placement.workers, self._af_xdp, self._counted)
         files = resource.getrlimit(resource.RLIMIT_NOFILE)
         self._settings = settled.within_files(*files, self.placement.flows)
         self._check_room()

@@ -44,7 +44,7 @@ class Profile(BaseModel):
 
 
 class Rule(BaseModel):
-    """How one variable is changed for AF_XDP; af_xdp.yaml says how to read it."""
+    """How one variable is changed; af_xdp.yaml says how to read it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -208,16 +208,17 @@ def _check_name(path: Path) -> None:
         )
 
 
-def settle(profile: Profile, workers: int, af_xdp: bool) -> OnloadSettings:
-    """The profile's values for so many workers, adjusted where the interface is one of AF_XDP.
+def settle(profile: Profile, workers: int, af_xdp: bool, counted: bool = False) -> OnloadSettings:
+    """The profile's values for so many workers, adjusted where the interface is one of AF_XDP, and
+    where instructions are `counted`.
 
     EF_NO_FAIL is 0 in any case: with 1, what Onload cannot accelerate runs on the kernel's stack
     without a word.
     """
     values = {name: _settled(value, workers) for name, value in profile.settings.items()}
     rules = [Rule(name="EF_NO_FAIL", value=0, always=True, reason="it falls back in silence")]
-    if af_xdp:
-        rules += [Rule.model_validate(rule) for rule in YAML(typ="safe").load(_rules())]
+    rules += _rules("af_xdp.yaml") if af_xdp else []
+    rules += _rules("counted.yaml") if counted else []
     adjusted = []
     for rule in rules:
         before = values.get(rule.name)
@@ -237,8 +238,9 @@ def _own_values() -> dict[str, Any]:
     return dict(YAML(typ="safe").load((HERE / "fragments.yaml").read_text()))
 
 
-def _rules() -> str:
-    return (HERE / "af_xdp.yaml").read_text()
+def _rules(file: str) -> list[Rule]:
+    read = YAML(typ="safe").load((HERE / file).read_text())
+    return [Rule.model_validate(rule) for rule in read]
 
 
 def _applied(rule: Rule, before: str | None) -> str | None:
