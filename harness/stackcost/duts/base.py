@@ -203,8 +203,10 @@ class Dut(Server):
         return ""
 
     def apply_rules(self) -> None:
-        """Load `ruleset` with nft, in place of what was there."""
-        self.execute("nft", "-f", "-", stdin=f"flush ruleset\n{self.ruleset()}")
+        """Load `ruleset` with nft, in place of what was there. Its lines keep their numbers, which
+        nft's errors name.
+        """
+        self.execute("nft", "-f", "-", stdin=f"flush ruleset; {self.ruleset()}")
 
     def check_health(self) -> None:
         """Check that its kernel would forward a client's frame to the server's side."""
