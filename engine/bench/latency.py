@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from hdrh.histogram import HdrHistogram
+from nginx import BODY_BYTES, GET
 from tools.engine import PROFILES, driven
 from tools.figures import Figure, Measured, number, report, say
 
@@ -36,6 +37,7 @@ from stackcost.contracts.addresses import (
 )
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.latency import KINDS
+from stackcost.contracts.server import ServerSettings
 from stackcost.contracts.wiring import Port
 from stackcost.host.namespace import spawner
 from stackcost.servers.registry import server_class
@@ -88,8 +90,8 @@ def run(trials: int) -> dict[str, Any]:
 @contextmanager
 def _bed() -> Iterator[tuple[LocalTestbed, NginxKernel]]:
     with tempfile.TemporaryDirectory() as folder, LocalTestbed() as bed:
-        nginx = NginxKernel(bed.endpoint(Path(folder)))
-        nginx.start()
+        nginx = NginxKernel(bed.endpoint(Path(folder)), ServerSettings(BODY_BYTES, GET))
+        nginx.begin()
         try:
             yield bed, nginx
         finally:

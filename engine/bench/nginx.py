@@ -39,6 +39,7 @@ from stackcost.collect.cpu_account import Detail
 from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS, SERVICE_ADDRESS
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.program_settings import ProgramSettings
+from stackcost.contracts.server import ServerSettings
 from stackcost.contracts.wiring import Port
 from stackcost.host.kernel_client import kernel_client
 from stackcost.host.namespace import find_program, spawner
@@ -48,6 +49,7 @@ from stackcost.trex.trex_config import TrexConfig
 NginxKernel = server_class("nginx/kernel")
 
 BODY_BYTES = 32_000
+GET = b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\n\r\n"
 CONNECTIONS = 64  # open at a time, by wrk and ab
 ACCEPT_QUEUE = 4096  # net.core.somaxconn of a new network namespace
 OFFERED = 0.8  # of what wrk got from this nginx: the engine keeps a schedule, and must not drown it
@@ -107,9 +109,9 @@ def run(trials: int) -> dict[str, Any]:
         LocalTestbed([load_cpu], [server_cpu]) as bed,
     ):
         network.moderate_server_receive()
-        program = ProgramSettings(backlog=ACCEPT_QUEUE)
-        nginx = NginxKernel(bed.endpoint(Path(folder)), body_bytes=BODY_BYTES, program=program)
-        nginx.start()
+        settings = ServerSettings(BODY_BYTES, GET, program=ProgramSettings(backlog=ACCEPT_QUEUE))
+        nginx = NginxKernel(bed.endpoint(Path(folder)), settings)
+        nginx.begin()
         try:
             for trial in range(trials):
                 seen = one_trial(bed, nginx)

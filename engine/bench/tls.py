@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from nginx import (
     ACCEPT_QUEUE,
     CONNECTIONS,
+    GET,
     OFFERED,
     SECONDS,
     Asked,
@@ -35,6 +36,8 @@ from stackcost.contracts.addresses import SERVICE_ADDRESS
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.http import P256
 from stackcost.contracts.program_settings import ProgramSettings
+from stackcost.contracts.server import ServerSettings
+from stackcost.contracts.tls import TlsSettings
 from stackcost.contracts.wiring import Port
 from stackcost.trex.trex_config import TrexConfig
 
@@ -150,12 +153,15 @@ def of_clients() -> dict[str, float | str]:
         network.moderate_server_receive()
         nginx = NginxKernel(
             bed.endpoint(Path(folder)),
-            body_bytes=BODY_BYTES,
-            program=ProgramSettings(backlog=ACCEPT_QUEUE, certificate=P256),
-            tls_port=PORT,
-            protocols="TLSv1.2 TLSv1.3",
+            ServerSettings(
+                BODY_BYTES,
+                GET,
+                program=ProgramSettings(backlog=ACCEPT_QUEUE, certificate=P256),
+                tls_port=PORT,
+                tls=TlsSettings(),
+            ),
         )
-        nginx.start()
+        nginx.begin()
         try:
             library = of_library()
             length = {"response_bytes": nginx.response_length(), "port": PORT}

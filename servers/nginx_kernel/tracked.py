@@ -47,7 +47,7 @@ class NginxTracked(NginxKernel):
     @override
     def reset(self) -> None:
         """Empty the table."""
-        forget_tracked(self._endpoint.namespace)
+        forget_tracked(self.endpoint.namespace)
 
     def _load(self, rules: str) -> None:
-        execute(self._endpoint.namespace, ["nft", "-f", "-"], rules)
+        execute(self.endpoint.namespace, ["nft", "-f", "-"], rules)

@@ -16,6 +16,7 @@ from stackcost.clients.clients import counts_of, latency_of
 from stackcost.contracts.addresses import SERVICE_ADDRESS
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.program_settings import ProgramSettings
+from stackcost.contracts.server import ServerSettings
 from stackcost.host.namespace import execute
 from stackcost.servers.registry import server_class
 
@@ -34,10 +35,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LocalTest
     with LocalTestbed(wanted_hugepages=0) as bed:
         nginx = NginxKernel(
             bed.endpoint(folder),
-            program=ProgramSettings(worker_connections=512),
-            request=b"GET /0.bin HTTP/1.1\r\nHost: 48.0.0.1\r\n\r\n",
-            files=FILES,
-            tls_port=443,
+            ServerSettings(
+                response_bytes=0,
+                program=ProgramSettings(worker_connections=512),
+                request=b"GET /0.bin HTTP/1.1\r\nHost: 48.0.0.1\r\n\r\n",
+                files=FILES,
+                tls_port=443,
+            ),
         )
         nginx.start()
         try:

@@ -10,7 +10,6 @@ import pytest
 from stackcost.analysis import device
 from stackcost.analysis.core_time import sum_of
 from stackcost.analysis.cpu import KINDS, MICROSECONDS, backend_cost, server_cost, uncorrected_cost
-from stackcost.bed.tuning import tier_of
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import BackendPlace, Placement
@@ -103,9 +102,6 @@ def settings_of(server: str) -> ServerSettings:
         request=b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\n\r\n",
         open_flows=4_000,
         program=ProgramSettings(workers=2, worker_connections=8_000),
-        tier=tier_of("stock"),
-        profile=Path(),
-        tunables={},
         dut=EXPERIMENT.dut.model_copy(update={"server": server}),
     )
 

@@ -18,6 +18,7 @@ from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.placement import Placement
 from stackcost.host.kernel_stack import Kernel
 from stackcost.servers.registry import server_class
+from tests.servers.conftest import PLAIN
 
 NginxKernel = server_class("nginx/kernel")
 
@@ -38,7 +39,9 @@ def nginx(bed: LocalTestbed, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     folder = tmp_path_factory.mktemp("nginx")
     cpus = bed.cpus.server
     stack = Kernel(Placement(HOST, HOST_INTERFACE, cpus, folder, (HOST_ADDRESS, 80)))
-    server = NginxKernel(Endpoint(HOST, HOST_INTERFACE, cpus, HOST_ADDRESS, 80, folder, stack))
+    server = NginxKernel(
+        Endpoint(HOST, HOST_INTERFACE, cpus, HOST_ADDRESS, 80, folder, stack), PLAIN
+    )
     server.start()
     try:
         yield server

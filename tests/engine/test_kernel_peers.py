@@ -21,6 +21,7 @@ from stackcost.contracts.placement import Placement
 from stackcost.host.kernel_stack import Kernel
 from stackcost.servers.registry import server_class
 from stackcost.trex.client import TrexClient
+from tests.servers.conftest import PLAIN
 
 NginxKernel = server_class("nginx/kernel")
 
@@ -109,7 +110,9 @@ def test_every_flow_against_nginx_completes_over_a_lossy_wire(peers: Peers, tmp_
     folder.mkdir()
     cpus = peers.bed.cpus.server
     stack = Kernel(Placement(HOST, HOST_INTERFACE, cpus, folder, (HOST_ADDRESS, 80)))
-    nginx = NginxKernel(Endpoint(HOST, HOST_INTERFACE, cpus, HOST_ADDRESS, 80, folder, stack))
+    nginx = NginxKernel(
+        Endpoint(HOST, HOST_INTERFACE, cpus, HOST_ADDRESS, 80, folder, stack), PLAIN
+    )
     nginx.start()
     try:
         with engine_on(peers.bed, tmp_path, server=False, kind=peers.kind) as client:

@@ -3,6 +3,7 @@
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,14 @@ from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.http import P256, RSA, Certificate
 from stackcost.contracts.placement import Placement
 from stackcost.contracts.program_settings import ProgramSettings
+from stackcost.contracts.tls import TlsSettings
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import execute
 from stackcost.host.waiting import wait_until
 from stackcost.servers.certificate import CERTIFICATE_FILE, KEY_FILE, make_certificate
 from stackcost.servers.registry import server_class
 from stackcost.trex.client import TrexClient
+from tests.servers.conftest import PLAIN
 
 NginxKernel = server_class("nginx/kernel")
 
@@ -53,11 +56,14 @@ def nginx(bed: LocalTestbed, folder: Path, certificate: Certificate) -> Iterator
     endpoint = Endpoint(HOST, HOST_INTERFACE, cpus, HOST_ADDRESS, 80, folder, stack)
     server = NginxKernel(
         endpoint,
-        response_bytes=LENGTH,
-        tls_port=FULL,
-        resumption_port=TICKETS,
-        program=ProgramSettings(certificate=certificate),
-        protocols="TLSv1.2 TLSv1.3",
+        replace(
+            PLAIN,
+            response_bytes=LENGTH,
+            tls_port=FULL,
+            resumption_port=TICKETS,
+            program=ProgramSettings(certificate=certificate),
+            tls=TlsSettings(),
+        ),
     )
     server.start()
     try:

@@ -7,10 +7,11 @@ from typing import TypeVar
 import pytest
 
 from stackcost.bed.local import LocalTestbed
-from stackcost.contracts.server import Server
+from stackcost.contracts.server import Server, ServerSettings
 from stackcost.host.kernel_client import kernel_client
 
 S = TypeVar("S", bound=Server)
+PLAIN = ServerSettings(32_000, b"GET / HTTP/1.1\r\nHost: 48.0.0.1\r\n\r\n")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import pytest
 from stackcost.bed.local import LocalTestbed
 from stackcost.host.namespace import execute
 from stackcost.servers.registry import server_class
-from tests.servers.conftest import started
+from tests.servers.conftest import PLAIN, started
 
 pytestmark = pytest.mark.bed
 FETCH: Sequence[str] = ("ab", "-q", "-n", "50", "-c", "5", "http://48.0.0.1/")
@@ -23,7 +23,7 @@ def tracked(bed: LocalTestbed) -> int:
 def test_each_connection_is_tracked_where_the_host_does_so(
     bed: LocalTestbed, tmp_path: Path, name: str, entries: int
 ) -> None:
-    with started(server_class(name)(bed.endpoint(tmp_path))) as server:
+    with started(server_class(name)(bed.endpoint(tmp_path), PLAIN)) as server:
         server.reset()
         assert tracked(bed) == 0 and server.requests_served() == 0
         execute(bed.load_namespace, FETCH)

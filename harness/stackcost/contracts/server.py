@@ -14,7 +14,7 @@ from stackcost.contracts.http import HttpVersion
 from stackcost.contracts.profile_file import ProfileFile
 from stackcost.contracts.program_settings import HaproxySettings, ProgramSettings
 from stackcost.contracts.tls import TlsSettings
-from stackcost.contracts.tuning import Tier
+from stackcost.contracts.tuning import STOCK, Tier
 from stackcost.contracts.wiring import TO_SERVER, Wiring
 
 
@@ -40,10 +40,10 @@ class ServerSettings:
 
     response_bytes: int
     request: bytes
-    open_flows: int
-    tier: Tier
-    profile: ProfileFile
-    tunables: Mapping[str, Any]
+    open_flows: int = 0
+    tier: Tier = STOCK
+    profile: ProfileFile = Path()
+    tunables: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, int] = field(default_factory=dict)
     tls_port: int | None = None
     resumption_port: int | None = None

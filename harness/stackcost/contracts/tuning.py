@@ -85,6 +85,9 @@ class Tier(_Part):
         }
 
 
+STOCK = Tier(name="stock", title="as installed", source="")
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """The result of one setting of a tuning tier. `before` and `after` are read, not assumed.

@@ -137,7 +137,11 @@ class HttpProgram(Server):
         self.write_files()
         self._program.start(where.run, self.command(), cwd=where.folder)
         if not self._program.wait_until_up(self._answers):
-            raise self._program.start_error()
+            raise self._start_error()
+
+    def _start_error(self) -> StackcostError:
+        """Why it did not start, with the end of its output."""
+        return self._program.start_error()
 
     def _check_paths(self) -> None:
         """The second shortest file, if there is one: a program may not look at the path."""
@@ -174,7 +178,7 @@ class HttpProgram(Server):
 
     def _asked(self, request: bytes = b"") -> Response:
         where, request = self.endpoint, request or self.settings.request
-        tls = self.settings.tls is not None
+        tls = where.port in (self.settings.tls_port, self.settings.resumption_port)
         response = ask(where.namespace, where.address, where.port, request, tls)
         self._own_requests += 1
         return response

@@ -1,7 +1,7 @@
 """Finds systems under test by the path of their file; those of the suite have names, too.
 
 Servers, and devices that stand between the generator's ports. A file may import the files beside it
-(`from .configuration import render`), the suite's own and a user's alike.
+(`from .figures import CacheCollector`), the suite's own and a user's alike.
 """
 
 import hashlib

@@ -52,8 +52,6 @@ def server_settings(experiment: Experiment, kind: type[Server]) -> ServerSetting
         request=_request_of(experiment) if asks and not http else b"",
         open_flows=max(experiment.memory.open_flows, default=0),
         tier=tier_of(own.tuning if kind.kernel_stack else "stock"),
-        profile=NO_PROFILE,
-        tunables={},
         program=ProgramSettings(**own.model_dump(exclude={"stack", "tuning"})),
         haproxy=experiment.haproxy,
         dut=experiment.dut,
