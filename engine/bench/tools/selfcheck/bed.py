@@ -54,4 +54,4 @@ class KnownSockets(CalibrationServer):
 
     def own_collectors(self) -> list[Collector]:
         """A collector of the memory that is charged to its sockets."""
-        return [ChargedSockets(self.namespace)]
+        return [ChargedSockets(self.endpoint.namespace)]
