@@ -13,6 +13,7 @@ from rich.console import Console
 from stackcost.analysis.figures.counted import by_category, counts, system_calls, total
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
+from stackcost.contracts.stack import KERNEL
 from stackcost.counting.server import SERVES
 from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
@@ -45,13 +46,18 @@ def test_nginx_and_the_peer_are_counted_apart_from_the_generator(tmp_path: Path)
         assert "data-0" in {row.task for row in counts(readings) if row.side == "other"}
 
 
+# An `onload` that starts the program without Onload.
+NOT_ONLOAD = """printf '#!/bin/sh\nshift 2\nexec "$@"\n' >/run/onload
+chmod +x /run/onload
+mount --bind /run/onload "$(command -v onload)"
+"""
 ON_ONLOAD = pytest.mark.skipif(not ONLOAD_FILES, reason="ONLOAD_FILES names no folder")
 
 
-def on_onload() -> Experiment:
+def on_onload(script: str = "") -> Experiment:
     plan = read_experiment(NGINX_KERNEL).as_counted()
     assert plan.counted is not None
-    counted = {"files": Path(ONLOAD_FILES), "connections": 100}
+    counted = {"files": Path(ONLOAD_FILES), "connections": 100, "script": script}
     return plan.model_copy(
         update={
             "servers": ["nginx/kernel"],
@@ -60,6 +66,14 @@ def on_onload() -> Experiment:
             "counted": plan.counted.model_copy(update=counted),
         }
     )
+
+
+@ON_ONLOAD
+def test_nginx_that_onload_does_not_carry_is_refused(tmp_path: Path) -> None:
+    run = run_experiment(on_onload(NOT_ONLOAD), "counted", tmp_path, [], Console(quiet=True))
+    (trial,) = run.trials()
+    assert trial.stack_check is not None and trial.stack_check.carried == KERNEL
+    assert trial.set_aside
 
 
 @ON_ONLOAD
