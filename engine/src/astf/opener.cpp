@@ -102,7 +102,10 @@ size_t Opener::open_due(ProfileRun& run, Nanoseconds now) {
 // In rounds, so that the starts' places in the table are in the cache when they are looked at: with
 // many flows open they seldom are. Compiled once, so that what it calls has one caller and becomes
 // part of it.
-[[gnu::noclone]] void Opener::open(ProfileRun& run, std::span<Start> starts, Flow* parent) {
+#if __has_cpp_attribute(gnu::noclone)  // GCC's alone
+[[gnu::noclone]]
+#endif
+void Opener::open(ProfileRun& run, std::span<Start> starts, Flow* parent) {
   const FlowTable& table = context_.tables[index_of(Side::client)];
   for (Start& start : starts) {
     start.opened = prepare(run, start, parent);
