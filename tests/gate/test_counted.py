@@ -40,6 +40,7 @@ def test_a_failure_names_what_grew_most_first_and_nothing_else() -> None:
     _, text = result(RULE)
     assert text.index("+1,250  nft_do_chain") < text.index("+300  nf_hook_slow")
     assert "tcp_ack" not in text and "gone" not in text
+    assert "-50  all others, less what fell" in text, "the lines add up to the 1,500 more"
 
 
 def test_another_kernel_or_server_is_told() -> None:

@@ -116,10 +116,12 @@ def test_the_library_has_counts_by_system_and_function(tmp_path: Path) -> None:
 def test_the_notebook_answers_and_draws_functions_by_system(tmp_path: Path) -> None:
     run = store_counted(tmp_path, {NGINX: [0, 10], OTHER: [2200, 2210]})
     answer, categories, functions, *tables = shown("counted_cost", [run.path])
-    assert answer == (
-        "**One connection takes these instructions: 110,005 on nginx/kernel; "
-        "112,205 on lighttpd-nss/kernel.**"
+    whole, parts = answer.split("\n\n")
+    assert whole == (
+        "**Instructions of one connection: 110,005 (110,000-110,010) on nginx/kernel; "
+        "112,205 (112,200-112,210) on lighttpd-nss/kernel, 1.02 times as many.**"
     )
+    assert "on nginx/kernel: TCP 90,0" in parts and "netfilter and connection tracking" in parts
     assert "<svg" in categories and "netfilter and connection tracking" in categories
     assert "<svg" in functions and "nf_hook_slow" in functions and OTHER in functions
     assert "Instructions of one connection by function" in "".join(tables)

@@ -78,7 +78,7 @@ def test_of_counts_it_has_the_answer_in_instructions(tmp_path: Path) -> None:
     run = store_counted(tmp_path, {"nginx/kernel": [0, 10]})
     summarise_again(run)
     (head, answer, doubts, _) = first_screen(open_runs([run.path]))
-    assert isinstance(answer, str) and "takes these instructions: 110,005" in answer
+    assert isinstance(answer, str) and "Instructions of one connection: 110,005" in answer
     assert "No CPU cost" not in answer and isinstance(doubts, str)
     assert doubts.startswith("## Its doubts") and isinstance(head, str)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 from typing_extensions import override
 
-from stackcost.analysis.figures.counted import by_function, total
+from stackcost.analysis.figures.counted import SMALL, by_function, total
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.matrix import Variant, variants
@@ -39,7 +39,7 @@ class Cost:
         found = {
             name: count - before.functions.get(name, 0.0) for name, count in self.functions.items()
         }
-        grown = [(name, more) for name, more in found.items() if more > 0]
+        grown = [(name, more) for name, more in found.items() if more > 0 and name != SMALL]
         return sorted(grown, key=lambda each: -each[1])
 
 
@@ -64,7 +64,10 @@ def judged(name: str, cost: Cost, before: Cost, tolerance: float, run: Path) -> 
         f"{name}: {cost.instructions:,.0f} instructions per connection, baseline "
         f"{before.instructions:,.0f} ({ratio - 1:+.2%}, allowed {tolerance:+.2%})"
     )
-    lines = [f"{more:+12,.0f}  {function}" for function, more in cost.grown(before)[:NAMED]]
+    grown = cost.grown(before)[:NAMED]
+    lines = [f"{more:+12,.0f}  {function}" for function, more in grown]
+    rest = cost.instructions - before.instructions - sum(more for _, more in grown)
+    lines.append(f"{rest:+12,.0f}  all others, less what fell")
     other = [
         f"other {what}: {now}; of the baseline {was}"
         for what, now, was in (

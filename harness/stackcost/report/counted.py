@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from stackcost.analysis.figures.counted import SMALL
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Level, ServerResult, Summary
 from stackcost.report.text_table import TextTable
@@ -10,6 +11,7 @@ from stackcost.report.words import number, with_range
 Counted = list[tuple[ServerResult, Level]]
 CATEGORIES, FUNCTIONS = "instructions_by_category", "instructions_by_function"
 CALLS = "system_calls"
+NAMED = 4  # parts of a cost that the answer names
 
 
 def counted_systems(summary: Summary) -> Counted:
@@ -23,13 +25,25 @@ def counted_systems(summary: Summary) -> Counted:
 
 
 def counted_answer(summaries: Sequence[Summary]) -> str:
-    """What a connection costs on each system, in one sentence."""
-    found = [
-        f"{number(level['instructions'].median)} on {server.name}"
-        for summary in summaries
-        for server, level in counted_systems(summary)
-    ]
-    return f"**One connection takes these instructions: {'; '.join(found)}.**"
+    """What a connection costs on each system, in one sentence, and most of what it consists of."""
+    systems = [each for summary in summaries for each in counted_systems(summary)]
+    first = systems[0][1]["instructions"].median
+    costs = []
+    for at, (server, level) in enumerate(systems):
+        cost = level["instructions"]
+        times = f", {_share(cost.median, first)} times as many" if at else ""
+        costs.append(f"{with_range(cost)} on {server.name}{times}")
+    parts = [f"{server.name}: {_largest(level)}" for server, level in systems]
+    return (
+        f"**Instructions of one connection: {'; '.join(costs)}.**\n\n"
+        f"Most of them, on {'; on '.join(parts)}."
+    )
+
+
+def _largest(level: Level) -> str:
+    kinds = level.kinds(CATEGORIES)
+    names = sorted(kinds, key=lambda name: -_of(kinds, name))[:NAMED]
+    return ", ".join(f"{name} {number(_of(kinds, name))}" for name in names)
 
 
 def counted_tables(summary: Summary, most: int) -> list[TextTable]:
@@ -47,10 +61,13 @@ def counted_tables(summary: Summary, most: int) -> list[TextTable]:
 
 
 def _costs(systems: Counted) -> TextTable:
-    first = systems[0][1]["instructions"].median
+    first, *more = systems
+    columns = ["system", "instructions (range)", "user", "kernel", "bytes by string moves"]
+    if more:
+        columns.append(f"times {first[0].name}")
     return TextTable(
         "Instructions of one connection, counted: median (range over boots of the guest)",
-        ("system", "instructions (range)", "user", "kernel", "bytes by string moves", "of first"),
+        tuple(columns),
         [
             (
                 server.name,
@@ -60,7 +77,11 @@ def _costs(systems: Counted) -> TextTable:
                     for mode in ("user", "kernel")
                 ),
                 number(sum(each.median or 0.0 for each in level.kinds("string_bytes").values())),
-                _share(level["instructions"].median, first),
+                *(
+                    [_share(level["instructions"].median, first[1]["instructions"].median)]
+                    if more
+                    else []
+                ),
             )
             for server, level in systems
         ],
@@ -68,16 +89,17 @@ def _costs(systems: Counted) -> TextTable:
 
 
 def _by_kind(title: str, figure: str, systems: Counted, most: int) -> TextTable:
+    """The largest rows, and last what all others have, so that a column adds up to the whole."""
     found = [level.kinds(figure) for _, level in systems]
     names = sorted(
-        {name for kinds in found for name in kinds},
+        {name for kinds in found for name in kinds} - {SMALL},
         key=lambda name: -max((_of(kinds, name) for kinds in found), default=0.0),
     )
-    return TextTable(
-        title,
-        ("", *(server.name for server, _ in systems)),
-        [(name, *(number(_of(kinds, name)) for kinds in found)) for name in names[:most]],
-    )
+    rows = [(name, *(number(_of(kinds, name)) for kinds in found)) for name in names[:most]]
+    rest = [sum(_of(kinds, name) for name in (*names[most:], SMALL)) for kinds in found]
+    if any(rest):
+        rows.append((SMALL, *map(number, rest)))
+    return TextTable(title, ("", *(server.name for server, _ in systems)), rows)
 
 
 def _of(kinds: dict[str, Spread], name: str) -> float:

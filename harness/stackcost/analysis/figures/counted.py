@@ -16,6 +16,7 @@ METRIC, BYTES, CALLS = "count.instructions", "count.string_bytes", "count.system
 USER = "user mode"
 STACK_LIBRARIES = {"libonload.so": "Onload's library (user mode)"}
 LEAST = 0.002  # share of a function that is told by itself
+SMALL = "others"  # all functions below it
 SOURCE = (
     "executions of translated blocks in an emulated guest (QEMU's TCG, a plugin), by the task that "
     "the guest's kernel had switched to"
@@ -54,7 +55,7 @@ def by_function(seen: Readings) -> dict[str, float]:
     every = _each(seen, "function", side="server")
     least = LEAST * sum(every.values())
     found = {name: count for name, count in every.items() if count >= least}
-    return found | {"others": sum(every.values()) - sum(found.values())}
+    return found | {SMALL: sum(every.values()) - sum(found.values())}
 
 
 def system_calls(seen: Readings) -> dict[str, float]:
