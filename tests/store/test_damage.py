@@ -13,7 +13,7 @@ from stackcost.cli.entry import app
 from stackcost.contracts.errors import StackcostError
 from stackcost.report.answer import computed
 from stackcost.report.opened import open_runs
-from stackcost.report.story import head
+from stackcost.report.story import of_runs
 from stackcost.store import RunFolder
 from tests.analysis.runs import compared
 from tests.report.stored import store
@@ -104,7 +104,7 @@ def test_every_command_reads_what_is_left_and_tells_what_is_damaged(run: Path) -
     (listed,) = json.loads(stackcost("ls", str(run.parent), "--json"))
     assert listed["trials"] == 9
     RunFolder.open(run).write_summary(computed(RunFolder.open(run)))
-    assert "it is empty" in head(open_runs([run]))
+    assert "it is empty" in of_runs(open_runs([run]))
 
 
 def _changed(run: Path, name: str, change: Callable[[list[bytes]], list[bytes]]) -> None:
