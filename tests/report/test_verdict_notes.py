@@ -49,6 +49,12 @@ def test_the_verdicts_of_several_pairs_say_how_sure_they_are_together() -> None:
     assert "of 2 pairs together at least one is in at most 2%" in note
 
 
+def test_only_what_can_be_counted_is_to_be_counted_instead() -> None:
+    """The path of a firewall was: a counted run refuses devices."""
+    ((server,), (device,)) = notes(2, ("own/server",)), notes(2, ("dut/forwarding",))
+    assert "--counted" in server and "--counted" not in device
+
+
 def test_rounds_without_a_cost_are_not_those_that_were_set() -> None:
     """Two rounds were made and one could be compared: it said "now 1", and "6.0 times as long"."""
     trials = [each for each in made(2, PEERS[:1]) if each.round == 1 or each.server != PEERS[0]]
