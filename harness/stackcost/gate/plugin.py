@@ -153,6 +153,15 @@ def stackcost_machine(request: pytest.FixtureRequest) -> "MeasuringMachine":
     return ThisMachine(request.config.rootpath / "results", sys.argv)
 
 
+def _record(request: pytest.FixtureRequest) -> Record:
+    """Like pytest's record_property, which warns about JUnit's xunit2 family though it works."""
+
+    def record(name: str, value: object) -> None:
+        request.node.user_properties.append((name, value))
+
+    return record
+
+
 def _say(config: pytest.Config) -> Callable[[str], None]:
     """Prints a line before the test ends, which takes minutes: past pytest's capturing."""
 
@@ -188,9 +197,7 @@ def cps_ceiling(
 
     config = request.config
 
-    def record(name: str, value: object) -> None:
-        # Like pytest's record_property, which warns about JUnit's xunit2 family though it works.
-        request.node.user_properties.append((name, value))
+    record = _record(request)
 
     def rate_of(
         file: str | Path, system: str = "", figure: "Figure" = WHOLE_CORES
@@ -262,8 +269,7 @@ def cost_ceiling(request: pytest.FixtureRequest) -> Callable[..., CostAssertion]
 
     config, root = request.config, request.config.rootpath
 
-    def record(name: str, value: object) -> None:
-        request.node.user_properties.append((name, value))
+    record = _record(request)
 
     def cost_of(file: str | Path, system: str = "") -> CostAssertion:
         def make() -> "CountedGate":

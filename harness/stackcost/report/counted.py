@@ -61,30 +61,28 @@ def counted_tables(summary: Summary, most: int) -> list[TextTable]:
 
 
 def _costs(systems: Counted) -> TextTable:
-    first, *more = systems
+    name, first = systems[0][0].name, systems[0][1]["instructions"].median
     columns = ["system", "instructions (range)", "user", "kernel", "bytes by string moves"]
-    if more:
-        columns.append(f"times {first[0].name}")
+    rows: list[tuple[str, ...]] = [
+        (
+            server.name,
+            with_range(level["instructions"]),
+            *(
+                _median(level.kinds("instructions_by_mode").get(mode))
+                for mode in ("user", "kernel")
+            ),
+            number(sum(each.median or 0.0 for each in level.kinds("string_bytes").values())),
+        )
+        for server, level in systems
+    ]
+    if len(systems) > 1:
+        columns.append(f"times {name}")
+        shares = [_share(level["instructions"].median, first) for _, level in systems]
+        rows = [(*row, share) for row, share in zip(rows, shares, strict=True)]
     return TextTable(
         "Instructions of one connection, counted: median (range over boots of the guest)",
         tuple(columns),
-        [
-            (
-                server.name,
-                with_range(level["instructions"]),
-                *(
-                    _median(level.kinds("instructions_by_mode").get(mode))
-                    for mode in ("user", "kernel")
-                ),
-                number(sum(each.median or 0.0 for each in level.kinds("string_bytes").values())),
-                *(
-                    [_share(level["instructions"].median, first[1]["instructions"].median)]
-                    if more
-                    else []
-                ),
-            )
-            for server, level in systems
-        ],
+        rows,
     )
 
 
