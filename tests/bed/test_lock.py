@@ -10,9 +10,9 @@ from rich.console import Console
 
 from stackcost.bed import lock
 from stackcost.bed.lock import ACTIVE, LockedError, RunLock, lock_when_free
-from stackcost.campaign.observers import observed_by
 from stackcost.cli.wait import alone
 from stackcost.live.watch import Watch
+from stackcost.runs.observers import observed_by
 
 OTHER_RUN = """
 import sys, time

@@ -9,7 +9,7 @@ import pytest
 
 from stackcost.cells.cluster import LOOPBACK, own_cluster
 from stackcost.cells.worker import BED
-from tests.campaign.made_up import EXPERIMENT
+from tests.runs.made_up import EXPERIMENT
 
 PORT = 18_787
 BEDS = {"one": EXPERIMENT, "two": EXPERIMENT}

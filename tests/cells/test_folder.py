@@ -9,7 +9,7 @@ from stackcost.cells.folder import CELL, CellRecord, SetFolder
 from stackcost.cells.plan import Cell
 from stackcost.contracts.errors import StackcostError
 from stackcost.store import Manifest, RunFolder
-from tests.campaign.made_up import EXPERIMENT
+from tests.runs.made_up import EXPERIMENT
 
 ONE, TWO = Cell("one", EXPERIMENT), Cell("two", EXPERIMENT)
 

@@ -1,7 +1,7 @@
 """When an event is over."""
 
 from stackcost.contracts.event_settings import EventSettings
-from stackcost.loads.event import STEADY_S, works_again
+from stackcost.runs.loads.event import STEADY_S, works_again
 
 SETTINGS = EventSettings(flood=1_200, flood_cps=300, hold_seconds=2, probe_cps=50)  # ends at 6 s
 READINGS = [n / 2 for n in range(1, 120)]

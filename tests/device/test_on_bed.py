@@ -10,8 +10,8 @@ from stackcost.bed.network import existing_namespaces
 from stackcost.contracts.event_settings import EventSettings
 from stackcost.contracts.load import DeviceEvent, MixedLoad
 from stackcost.contracts.trial import Trial
-from stackcost.loads.event import Events
-from stackcost.loads.mix import Mix
+from stackcost.runs.loads.event import Events
+from stackcost.runs.loads.mix import Mix
 from stackcost.servers.registry import server_class
 from tests.duts.bed import EXPERIMENT, session_of
 

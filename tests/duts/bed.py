@@ -14,9 +14,9 @@ from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE, DUT_
 from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
 from stackcost.host.signals import ending_signals_raise
-from stackcost.loads.constant import offer_load
-from stackcost.loads.reading import reset_server
-from stackcost.loads.search import WARM_UP_S, Steps
+from stackcost.runs.loads.constant import offer_load
+from stackcost.runs.loads.reading import reset_server
+from stackcost.runs.loads.search import WARM_UP_S, Steps
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 from stackcost.session.progress import Progress
 

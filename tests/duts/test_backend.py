@@ -13,7 +13,7 @@ from stackcost.contracts.load import DeviceEvent
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import SERVER_NAMESPACE
 from stackcost.host.namespace import processes_inside
-from stackcost.loads.event import Events
+from stackcost.runs.loads.event import Events
 from stackcost.servers.registry import server_class
 from tests.duts.bed import EXPERIMENT, load_trial, session_of
 

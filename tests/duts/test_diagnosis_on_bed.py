@@ -28,19 +28,19 @@ from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
 from stackcost.duts.base import Dut
 from stackcost.duts.tracking import TrackingDut
-from stackcost.loads.constant import prepare_load
-from stackcost.loads.held import Holds, overflowed
-from stackcost.loads.search import Steps
 from stackcost.report.answer import print_answer
 from stackcost.report.tables import latency_table
+from stackcost.runs.loads.constant import prepare_load
+from stackcost.runs.loads.held import Holds, overflowed
+from stackcost.runs.loads.search import Steps
 from stackcost.runs.search import search_steps
 from stackcost.servers.program import HttpProgram
 from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession
 from stackcost.session.server_settings import server_settings
-from tests.campaign.on_session import follow
 from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, ceiling_trial, load_trial, session_of
 from tests.report.opened import first_text
+from tests.runs.on_session import follow
 
 Forwarding = server_class("dut/forwarding")
 

@@ -15,13 +15,12 @@ from stackcost.analysis.ceiling.settings import Goal, SearchSettings
 from stackcost.analysis.ceiling.stored import SearchKey
 from stackcost.analysis.readings import Readings
 from stackcost.duts.base import Dut
-from stackcost.loads.constant import OVERHANG_S
-from stackcost.loads.search import WARM_UP_S, Steps
+from stackcost.runs.loads.constant import OVERHANG_S
+from stackcost.runs.loads.search import WARM_UP_S, Steps
 from stackcost.runs.search import search_steps
 from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession
 from stackcost.session.server_settings import server_settings
-from tests.campaign.on_session import follow
 from tests.duts.bed import (
     DEVICE_CPUS,
     EXPERIMENT,
@@ -30,6 +29,7 @@ from tests.duts.bed import (
     session_of,
     softirq_per_frame,
 )
+from tests.runs.on_session import follow
 
 ConnectionLimit = server_class("dut/connection_limit")
 Forwarding = server_class("dut/forwarding")

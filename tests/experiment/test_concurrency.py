@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator
 import pytest
 
 from stackcost.experiment.http_schema import Concurrency
-from stackcost.loads.http import find_concurrency
+from stackcost.runs.loads.http import find_concurrency
 
 
 def find(settings: Concurrency, holds: Callable[[int], bool]) -> int:

@@ -17,7 +17,6 @@ from rich.console import Console
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.bed.network import existing_namespaces
-from stackcost.campaign import record
 from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.profile_load import NO_MEMORY
@@ -25,6 +24,7 @@ from stackcost.experiment.read_file import read_experiment
 from stackcost.host.liveness import descendants
 from stackcost.report.stored import summary_of
 from stackcost.report.story import of_trials
+from stackcost.runs import record
 from stackcost.runs.comparison import run_experiment
 from stackcost.store import RunFolder
 from tests.experiment.command import programs, read_until, run_folder, short_compare, start

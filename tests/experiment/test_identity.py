@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from stackcost.analysis.machines import differences
-from stackcost.campaign.identity import check_resumable, experiment_hash, profile_hashes
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.read_file import read_experiment
 from stackcost.runs.comparison import plan
+from stackcost.runs.identity import check_resumable, experiment_hash, profile_hashes
 from stackcost.store import Manifest
 
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"

@@ -1,9 +1,9 @@
 from pathlib import Path
 
-from stackcost.campaign.identity import experiment_hash
 from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
 from stackcost.runs.comparison import at_loads, plan
+from stackcost.runs.identity import experiment_hash
 from stackcost.store import Manifest
 from stackcost.store.manifest import LoadsFound
 

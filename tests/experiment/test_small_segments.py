@@ -15,7 +15,7 @@ from stackcost.collect.latency import read_latency
 from stackcost.experiment.read_file import read_experiment
 from stackcost.host.signals import ending_signals_raise
 from stackcost.host.waiting import wait_until
-from stackcost.loads.constant import prepare_load
+from stackcost.runs.loads.constant import prepare_load
 from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 from stackcost.session.progress import Progress

@@ -4,9 +4,9 @@ Rendering takes as long as a short run, and most tests of runs look at what was 
 at what takes the cores is short, too.
 """
 
-from stackcost.campaign import record
 from stackcost.cli import main
 from stackcost.report import extra
+from stackcost.runs import record
 
 if __name__ == "__main__":
     extra.PACKAGES = ("stackcost-without-notebooks",)

@@ -9,12 +9,12 @@ from stackcost.analysis import cpu
 from stackcost.analysis.flags import disturbances, flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
-from stackcost.campaign.campaign import Repeats
-from stackcost.campaign.turn import Purpose
 from stackcost.collect.guest import Guest
 from stackcost.contracts.counts import Schedule
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
+from stackcost.runs.campaign import Repeats
+from stackcost.runs.turn import Purpose
 from tests.analysis.runs import CONTEXT, compared
 from tests.analysis.trials import add_other_program, gauge, load_trial
 

@@ -11,13 +11,13 @@ from engine.bench.tools.selfcheck.bed import selfcheck_experiment
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.schema import Experiment
 from stackcost.host.timeouts import scaled_timeout, timeout_factor
-from stackcost.loads.held import SPARE_S, Holding
+from stackcost.runs.loads.held import SPARE_S, Holding
 from stackcost.servers import probe
 from stackcost.servers.registry import server_class
 from stackcost.session import server_session, sides
+from stackcost.session.both_sides import problems_of_hosts
 from stackcost.session.progress import Progress
 from stackcost.session.server_session import running_server
-from stackcost.session.sides import problems_of_hosts
 from stackcost.trex import client as client_module
 from stackcost.trex.client import TrexClient
 

@@ -22,11 +22,11 @@ from stackcost.contracts.wiring import TO_SERVER
 from stackcost.experiment.read_file import read_experiment
 from stackcost.hosts import agent
 from stackcost.servers.registry import server_class
-from stackcost.serving.local import RunningServer
-from stackcost.serving.plan import ServerPlan
-from stackcost.serving.sampling import Interface
 from stackcost.session.server_session import server_plan
-from tests.campaign.made_up import COMPARE
+from stackcost.sides.plans import ServerPlan
+from stackcost.sides.sampling import Interface
+from stackcost.sides.server import RunningServer
+from tests.runs.made_up import COMPARE
 
 NginxKernel = server_class("nginx/kernel")
 

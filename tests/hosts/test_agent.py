@@ -20,7 +20,6 @@ from stackcost.analysis.readings import Readings
 from stackcost.collect.cpu_account import Detail
 from stackcost.contracts.counts import Limits, StackCheck, Usage
 from stackcost.contracts.errors import StackcostError
-from stackcost.generators.local import RunningGenerator
 from stackcost.host.waiting import wait_until
 from stackcost.hosts import agent, host
 from stackcost.hosts.agent import Agent
@@ -32,8 +31,9 @@ from stackcost.remote.lines import pack, unpack
 from stackcost.remote.stub import Call, RemoteStub, call_of, methods_of
 from stackcost.remote.types import decode_arguments, encode_arguments
 from stackcost.servers.registry import server_class
-from stackcost.serving.local import RunningServer
-from stackcost.serving.sampling import Interface
+from stackcost.sides.generator import RunningGenerator
+from stackcost.sides.sampling import Interface
+from stackcost.sides.server import RunningServer
 from tests.analysis.trials import load_trial
 from tests.hosts.pipes import AHEAD_S, Here, Pipes, Reads
 

@@ -11,14 +11,14 @@ from stackcost.collect.engine import SCHEDULE_METHOD
 from stackcost.collect.latency import read_latency
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import THROUGH_ROUTER
-from stackcost.generators.group import GeneratorGroup, Member
-from stackcost.generators.local import RunningGenerator
-from stackcost.generators.plan import GeneratorPlan
 from stackcost.hosts import agent
 from stackcost.hosts.host import Host
 from stackcost.hosts.remote import remote_generator
-from tests.generators.made_up import MadeUpGenerator
+from stackcost.sides.generator import RunningGenerator
+from stackcost.sides.generator_group import GeneratorGroup, Member
+from stackcost.sides.plans import GeneratorPlan
 from tests.hosts.pipes import Here
+from tests.sides.made_up import MadeUpGenerator
 
 LIMIT_S = 20.0
 PLAN = GeneratorPlan(

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from stackcost.campaign.campaign import Campaign
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment import matrix
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
 from stackcost.runs import comparison as feeder
+from stackcost.runs.campaign import Campaign
 from stackcost.runs.comparison import plan
 from stackcost.runs.slowest import Held
-from stackcost.session import sides
+from stackcost.session import both_sides as sides
 from stackcost.session.progress import Progress
 from stackcost.store import Manifest, RunFolder
 from tests.hosts.pipes import Here

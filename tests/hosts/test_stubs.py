@@ -7,14 +7,14 @@ import pytest
 
 from stackcost.contracts.counts import Limits
 from stackcost.contracts.errors import StackcostError
-from stackcost.generators import group
-from stackcost.generators.group import GeneratorGroup, Member
-from stackcost.generators.local import RunningGenerator
 from stackcost.remote.stub import call_of, methods_of
-from stackcost.serving import external
-from stackcost.serving.external import NO_HOST, ExternalDevice
-from stackcost.serving.local import RunningServer
-from tests.generators.made_up import MadeUpGenerator
+from stackcost.sides import external_device as external
+from stackcost.sides import generator_group as group
+from stackcost.sides.external_device import NO_HOST, ExternalDevice
+from stackcost.sides.generator import RunningGenerator
+from stackcost.sides.generator_group import GeneratorGroup, Member
+from stackcost.sides.server import RunningServer
+from tests.sides.made_up import MadeUpGenerator
 
 
 class Extended(RunningServer):

@@ -40,7 +40,7 @@ def test_importing_is_light_and_opening_runs_nothing_of_the_harness(tmp_path: Pa
 import sys, stackcost
 print([name for name in {HEAVY!r} if name in sys.modules])
 stackcost.open({str(run.path)!r}).figures
-acting = ("cli", "campaign", "session", "serving", "servers", "duts", "trex")
+acting = ("cli", "runs", "session", "sides", "servers", "duts", "trex")
 print([name for name in acting if f"stackcost.{{name}}" in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)

@@ -23,8 +23,8 @@ from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
 from stackcost.host.namespace import execute
 from stackcost.host.signals import ending_signals_raise
-from stackcost.loads.constant import OVERHANG_S
-from stackcost.loads.search import (
+from stackcost.runs.loads.constant import OVERHANG_S
+from stackcost.runs.loads.search import (
     REQUESTS_PER_CONNECTION,
     WARM_UP_S,
     Steps,
@@ -33,7 +33,7 @@ from stackcost.runs.search import DETAIL, search_steps
 from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 from stackcost.session.progress import Progress
-from tests.campaign.on_session import follow
+from tests.runs.on_session import follow
 from tests.search.simulated import plan_of
 
 NginxKernel = server_class("nginx/kernel")

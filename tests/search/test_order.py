@@ -8,11 +8,11 @@ from stackcost.analysis.ceiling.settings import settings_for
 from stackcost.analysis.comparison import Design, compare
 from stackcost.analysis.series import Series
 from stackcost.analysis.thresholds import RATE
-from stackcost.campaign.turn import in_order
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment
 from stackcost.runs.comparison import plan
 from stackcost.runs.search import CeilingPlan
+from stackcost.runs.turn import in_order
 
 PLAN = Path(__file__).resolve().parents[2] / "experiments" / "difference.yaml"
 

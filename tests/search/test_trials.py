@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackcost.loads.search import TIME_WAIT_S, answer_limit_s
+from stackcost.runs.loads.search import TIME_WAIT_S, answer_limit_s
 
 TREX_BEGINS_AFTER_S = 0.11
 

@@ -7,7 +7,7 @@ import pytest
 from engine.bench.tools.selfcheck.bed import selfcheck_experiment
 from stackcost.collect.slab import Slab
 from stackcost.host.namespace import execute
-from stackcost.loads.kernel_states import half_open, time_wait, tracked
+from stackcost.runs.loads.kernel_states import half_open, time_wait, tracked
 from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 from stackcost.session.progress import Progress

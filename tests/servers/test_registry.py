@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.campaign.identity import profile_hashes
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server
 from stackcost.duts.base import Dut
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment
+from stackcost.runs.identity import profile_hashes
 from stackcost.servers.probe import fit_body
 from stackcost.servers.registry import DEVICES, SHIPPED, own_fault, server_class
 

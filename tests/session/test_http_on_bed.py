@@ -34,12 +34,12 @@ from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import execute, run
 from stackcost.host.signals import ending_signals_raise
 from stackcost.host.steering import poll_threads
-from stackcost.loads.http import run_http_trial
+from stackcost.runs.loads.http import run_http_trial
 from stackcost.servers.registry import server_class
-from stackcost.serving import local as local_server
 from stackcost.session import http_session
 from stackcost.session.http_session import HttpSession, open_http_session
 from stackcost.session.progress import Progress
+from stackcost.sides import server as local_server
 from stackcost.stacks.onload.interface import NATIVE_XDP
 from stackcost.stacks.onload.observe import CONTROL_PLANE, control_plane
 

@@ -16,7 +16,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE
 from stackcost.experiment.read_file import read_experiment
 from stackcost.host.signals import ending_signals_raise
-from stackcost.loads.http import run_http_trial
+from stackcost.runs.loads.http import run_http_trial
 from stackcost.servers.registry import server_class
 from stackcost.session.http_session import HttpSession, open_http_session
 from stackcost.session.progress import Progress

@@ -7,7 +7,7 @@ import pytest
 
 from stackcost.experiment.profile_load import LoadSection
 from stackcost.host.timeouts import timeout_factor
-from stackcost.loads.constant import offer_load
+from stackcost.runs.loads.constant import offer_load
 from tests.analysis.trials import load_trial
 
 

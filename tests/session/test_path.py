@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from stackcost.serving.sampling import Interface
 from stackcost.session.path import READINGS, count_frames, frames_since
+from stackcost.sides.sampling import Interface
 
 
 class SendingDevice:

@@ -12,7 +12,7 @@ from stackcost.contracts.load import HttpClients
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.read_file import read_experiment
 from stackcost.host.signals import ending_signals_raise
-from stackcost.loads.http import run_http_trial
+from stackcost.runs.loads.http import run_http_trial
 from stackcost.servers.program import HttpProgram
 from stackcost.session.http_session import open_http_session
 from stackcost.session.progress import Progress

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.campaign.campaign import require_wanted_stack, storing
 from stackcost.contracts.counts import Clock, StackCheck
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
+from stackcost.runs.campaign import require_wanted_stack, storing
 from stackcost.stacks.onload.installation import Installation
 from stackcost.store import RunFolder
 from tests.analysis.trials import load_trial

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from stackcost.campaign.campaign import next_number
 from stackcost.cli.entry import app
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
@@ -14,6 +13,7 @@ from stackcost.experiment.schema import Experiment
 from stackcost.host import files
 from stackcost.report.answer import computed, summarise_again
 from stackcost.report.notebook import render
+from stackcost.runs.campaign import next_number
 from stackcost.runs.comparison import plan
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.folder import RESERVE, RESERVED_BYTES

@@ -8,6 +8,7 @@ from statistics import median
 from typing import NamedTuple
 
 from stackcost.analysis.core_time import has_peer
+from stackcost.analysis.function_table import table
 from stackcost.analysis.memory import (
     Line,
     Merged,
@@ -19,7 +20,6 @@ from stackcost.analysis.memory import (
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.slab import is_of_connection
 from stackcost.analysis.thresholds import HELD_LIMIT, SOCKETS_LIMIT
-from stackcost.analysis.why.table import table
 
 OTHERS = "others"
 SHOWN_SHARE = 0.02  # of a cache: owners of less are added up

@@ -7,8 +7,8 @@ from pathlib import Path
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
+from stackcost.session.both_sides import problems_of_hosts
 from stackcost.session.generators import generators_of
-from stackcost.session.sides import problems_of_hosts
 
 CHECKS, PAUSE_S = 3, 5.0  # an agent whose controller has ended needs some seconds to undo all
 

@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from stackcost.campaign.identity import profile_hashes
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.system import pairs
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import BED
 from stackcost.experiment.schema import Experiment, Matrix
+from stackcost.runs.identity import profile_hashes
 
 
 @dataclass(frozen=True, slots=True)

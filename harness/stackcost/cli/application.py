@@ -146,8 +146,8 @@ def reading(command: Callable[P, None]) -> Callable[P, None]:
 
 
 def _say_kept() -> None:
-    from stackcost.campaign import own_runs
     from stackcost.host.signals import ending_signals_held
+    from stackcost.runs import own_runs
 
     with ending_signals_held():
         console = make_console()

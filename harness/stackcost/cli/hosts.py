@@ -30,7 +30,7 @@ def hosts(
     SSH where `python` of the host is, run stackcost doctor there, and check.
     """
     from stackcost.experiment.read_file import experiment_file, read_experiment
-    from stackcost.session.sides import prepare_hosts, problems_of_hosts
+    from stackcost.session.both_sides import prepare_hosts, problems_of_hosts
 
     plan = read_experiment(experiment_file(experiment))
     bad = False

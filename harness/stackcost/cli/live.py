@@ -30,7 +30,7 @@ def shown_live(port: int | None, console: Console) -> Iterator[None]:
     with needing_extra("--live needs", "live"):
         from stackcost.live.server import serving
         from stackcost.live.watch import Watch
-    from stackcost.campaign.observers import observed_by
+    from stackcost.runs.observers import observed_by
 
     watch = Watch()
     with observed_by(watch), serving(watch, port) as address:

@@ -27,7 +27,7 @@ def alone(wait: bool, results: Path, console: Console) -> Iterator[None]:
         return
     from stackcost.bed.local import check_root
     from stackcost.bed.lock import lock_when_free
-    from stackcost.campaign.observers import tell_waiting
+    from stackcost.runs.observers import tell_waiting
     from stackcost.store import RunFolder
 
     def say(busy: str) -> None:

@@ -25,10 +25,10 @@ from stackcost.host.namespace import find_program
 from stackcost.host.timeouts import timeout_factor
 from stackcost.remote.stub import Call, RemoteStub
 from stackcost.servers.with_backend import WithBackend
-from stackcost.serving.local import RunningServer
 from stackcost.session.progress import Progress
 from stackcost.session.server_session import ServerSession
 from stackcost.session.server_settings import server_settings, tunables_of
+from stackcost.sides.server import RunningServer
 from stackcost.stacks.mptcp import NAME as MPTCP
 from stackcost.trex.client import TrexClient
 

@@ -10,10 +10,18 @@ from rich.console import Console
 
 from stackcost.analysis.ceiling.ramp import rising
 from stackcost.analysis.readings import Readings
-from stackcost.campaign.campaign import Campaign
-from stackcost.campaign.identity import profile_hashes
-from stackcost.campaign.record import new_campaign
-from stackcost.campaign.turn import (
+from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.load import ConstantLoad
+from stackcost.contracts.trial import Trial
+from stackcost.experiment.matrix import Variant
+from stackcost.gate.trial import GateTrial, comparable, gate_trial
+from stackcost.runs.campaign import Campaign
+from stackcost.runs.identity import profile_hashes
+from stackcost.runs.loads.constant import OVERHANG_S, offer_load, prepare_load
+from stackcost.runs.loads.reading import reset_server
+from stackcost.runs.loads.search import TIME_WAIT_S
+from stackcost.runs.record import new_campaign
+from stackcost.runs.turn import (
     OpenSession,
     PlannedTrial,
     PlannedTrials,
@@ -21,15 +29,6 @@ from stackcost.campaign.turn import (
     Result,
     Turn,
 )
-from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.load import ConstantLoad
-from stackcost.contracts.trial import Trial
-from stackcost.experiment.matrix import Variant
-from stackcost.gate.trial import GateTrial, comparable, gate_trial
-from stackcost.loads.constant import OVERHANG_S, offer_load, prepare_load
-from stackcost.loads.reading import reset_server
-from stackcost.loads.search import TIME_WAIT_S
-from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import SETUP_S, ProfileSession, open_profile_session
 
 WARM_UP_S = 1.0  # above the client's TIME_WAIT
@@ -175,7 +174,7 @@ class LocalBench:
         name = self._target.name
         turn = Turn(
             system=name,
-            kind=server_class(self._target.server),
+            kind=self._target.kind,
             experiment=self._target.experiment,
             where=f"{name}, {what}",
             logs=f"{what}-{name}",

@@ -8,8 +8,6 @@ from typing import Any
 
 from stackcost.analysis.ceiling.settings import Goal, settings_for
 from stackcost.analysis.ceiling.stored import SearchKey
-from stackcost.campaign.campaign import Campaign
-from stackcost.campaign.turn import PlannedTrials
 from stackcost.collect.machine import describe_machine
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.matrix import Variant, variants
@@ -17,8 +15,10 @@ from stackcost.experiment.read_file import read_experiment
 from stackcost.gate.bench import Bench, LocalBench, open_bench
 from stackcost.gate.figure import CEILING, Figure
 from stackcost.gate.trial import GateTrial
-from stackcost.loads.search import Steps
+from stackcost.runs.campaign import Campaign
+from stackcost.runs.loads.search import Steps
 from stackcost.runs.search import DETAIL, CeilingPlan, search_steps, seconds_left
+from stackcost.runs.turn import PlannedTrials
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 
 # One lost connection decides a no drop rate; on a shared machine that is chance.

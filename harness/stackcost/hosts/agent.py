@@ -26,8 +26,6 @@ from stackcost.contracts.addresses import IpVersion
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.tuning import Tier
 from stackcost.experiment.matrix import lacks
-from stackcost.generators.local import RunningGenerator, local_generator
-from stackcost.generators.plan import GeneratorPlan
 from stackcost.host.cores import allowed_cores
 from stackcost.host.garbage import no_garbage_collection
 from stackcost.hosts.host import suite_version
@@ -36,8 +34,9 @@ from stackcost.remote.answering import Replies, serve
 from stackcost.remote.stub import called
 from stackcost.remote.types import decode_arguments
 from stackcost.servers.registry import server_class
-from stackcost.serving.local import START_LIMIT_S, RunningServer, local_server
-from stackcost.serving.plan import ServerPlan
+from stackcost.sides.generator import RunningGenerator, local_generator
+from stackcost.sides.plans import GeneratorPlan, ServerPlan
+from stackcost.sides.server import START_LIMIT_S, RunningServer, local_server
 
 
 def examine(interfaces: Collection[str], cores: Collection[int]) -> list[str]:
@@ -106,7 +105,7 @@ class Agent:
 
     def lacks(self, server: str, stack: str, tier: Tier, cores: int, interfaces: list[str]) -> str:
         """Why this host cannot measure a server with these settings; empty if it can."""
-        return lacks(server, stack, tier, cores, interfaces)
+        return lacks(server_class(server), stack, tier, cores, interfaces)
 
     def clock(self) -> float:
         """Seconds of this host's CLOCK_MONOTONIC."""

@@ -5,8 +5,8 @@ from contextlib import ExitStack
 from stackcost.collect.cpu_account import Detail
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Sample
-from stackcost.serving.local import RunningServer
-from stackcost.serving.sampling import Sampling
+from stackcost.sides.sampling import Sampling
+from stackcost.sides.server import RunningServer
 
 
 class HostSampler:

@@ -15,16 +15,15 @@ from stackcost.contracts.counts import Clock
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.server import Server
-from stackcost.generators.local import RunningGenerator
-from stackcost.generators.plan import GeneratorPlan
 from stackcost.hosts.agent import Agent
 from stackcost.hosts.clock import compare_clocks
 from stackcost.hosts.host import Host, finishing
 from stackcost.hosts.host_sampler import HostSampler
 from stackcost.remote.stub import Call, RemoteStub, call_of
-from stackcost.serving.local import SAMPLE_INTERVAL_S, RunningServer
-from stackcost.serving.plan import ServerPlan
-from stackcost.serving.sampling import Sampling
+from stackcost.sides.generator import RunningGenerator
+from stackcost.sides.plans import GeneratorPlan, ServerPlan
+from stackcost.sides.sampling import Sampling
+from stackcost.sides.server import SAMPLE_INTERVAL_S, RunningServer
 
 
 class RemoteServer(RemoteStub, RunningServer, of=RunningServer):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from stackcost.analysis.attribution import attribution, why_none
 from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.analysis.checks import Check
 from stackcost.analysis.event_summary import EventSummary
@@ -15,7 +16,6 @@ from stackcost.analysis.readings import Readings
 from stackcost.analysis.spread import Spread, bounds
 from stackcost.analysis.summary import Summary
 from stackcost.analysis.tls import tls_costs
-from stackcost.analysis.why.attribution import attribution, why_none
 from stackcost.contracts.latency import percentile_us
 from stackcost.contracts.trial import Trial
 from stackcost.published.document import Document

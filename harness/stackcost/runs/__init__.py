@@ -1,1 +1,1 @@
-"""The kinds of runs: the turns of each, and how it is started."""
+"""One runner for every kind of run, and the kinds: the turns of each, and how it is started."""

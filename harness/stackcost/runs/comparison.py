@@ -9,10 +9,6 @@ from typing import Any
 
 from rich.console import Console
 
-from stackcost.campaign.campaign import Campaign
-from stackcost.campaign.identity import experiment_hash, profile_hashes
-from stackcost.campaign.record import new_campaign, resumed_campaign
-from stackcost.campaign.turn import Feed, PlannedTrials, Turn, draw_seed, in_order
 from stackcost.contracts.load import Load
 from stackcost.contracts.trial import Trial
 from stackcost.counting.programs import check_programs
@@ -20,15 +16,18 @@ from stackcost.counting.session import open_counting_session, why_not_counted
 from stackcost.experiment.collectors import figures_of
 from stackcost.experiment.matrix import Variant, variants
 from stackcost.experiment.schema import Experiment
-from stackcost.loads.kind import LoadKind
-from stackcost.loads.registry import kinds_of
+from stackcost.runs.campaign import Campaign
+from stackcost.runs.identity import experiment_hash, profile_hashes
+from stackcost.runs.loads.kind import LoadKind
+from stackcost.runs.loads.registry import kinds_of
+from stackcost.runs.record import new_campaign, resumed_campaign
 from stackcost.runs.slowest import expected_seconds, lowest_ceilings
-from stackcost.servers.registry import server_class
+from stackcost.runs.turn import Feed, PlannedTrials, Turn, draw_seed, in_order
+from stackcost.session.both_sides import lacking_there
 from stackcost.session.http_session import HTTP_SETUP_S, open_http_session
 from stackcost.session.profile_session import SETUP_S, open_profile_session
 from stackcost.session.progress import SET_UP
 from stackcost.session.server_session import ServerSession
-from stackcost.session.sides import lacking_there
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import LoadsFound, PlanFile
 
@@ -221,7 +220,7 @@ def turns_of(
         http = turn.variant.experiment.http
         yield Turn(
             system=turn.variant.name,
-            kind=server_class(turn.variant.server),
+            kind=turn.variant.kind,
             experiment=turn.variant.experiment,
             where=f"round {turn.round} of {experiment.rounds}, {turn.variant.name}",
             logs=f"{turn.round}-{turn.variant.name}",
@@ -252,9 +251,7 @@ def _lacking(experiment: Experiment, systems: Sequence[Variant]) -> dict[str, st
     if not counted:
         return lacking_there(systems)
     found = {
-        each.name: why_not_counted(
-            server_class(each.server), each.experiment.server.stack, counted.files
-        )
+        each.name: why_not_counted(each.kind, each.experiment.server.stack, counted.files)
         for each in systems
     }
     return {name: why for name, why in found.items() if why}

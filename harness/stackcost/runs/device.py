@@ -9,8 +9,6 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from stackcost.analysis.ceiling.settings import SearchSettings, settings_for
-from stackcost.campaign.record import new_campaign
-from stackcost.campaign.turn import Feed, PlannedTrials, Purpose, Turn
 from stackcost.contracts.dut_settings import DutSettings
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import EXHAUSTING, FORMAT, QUICK, Event, EventSettings
@@ -24,10 +22,12 @@ from stackcost.experiment.read_file import on_bed, read_experiment
 from stackcost.experiment.schema import EXTERNAL, Experiment, Matrix
 from stackcost.experiment.section import Section
 from stackcost.files import EXPERIMENTS
-from stackcost.loads.event import Events
-from stackcost.loads.mix import Mix
 from stackcost.runs.comparison import run_experiment
+from stackcost.runs.loads.event import Events
+from stackcost.runs.loads.mix import Mix
+from stackcost.runs.record import new_campaign
 from stackcost.runs.search import CeilingPlan, run_ceilings
+from stackcost.runs.turn import Feed, PlannedTrials, Purpose, Turn
 from stackcost.servers.registry import (
     DEVICES,
     SUFFIX,
@@ -193,7 +193,7 @@ def _alone(experiment: Experiment) -> tuple[Experiment, Variant, bool]:
     """The device without plain forwarding beside it, and whether it tracks connections."""
     alone = experiment.model_copy(update={"servers": experiment.servers[:1]})
     (target,) = variants(alone)
-    tracks = issubclass(server_class(target.server), TrackingDut) or target.server == EXTERNAL
+    tracks = issubclass(target.kind, TrackingDut) or target.server == EXTERNAL
     return alone, target, tracks
 
 

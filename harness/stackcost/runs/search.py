@@ -13,8 +13,13 @@ from stackcost.analysis.ceiling.ramp import rising
 from stackcost.analysis.ceiling.settings import SearchSettings
 from stackcost.analysis.ceiling.stored import SearchKey, decisive, trial_loss
 from stackcost.analysis.ceiling.summarise import first_without_any
-from stackcost.campaign.record import new_campaign
-from stackcost.campaign.turn import (
+from stackcost.collect.cpu_account import Detail
+from stackcost.contracts.load import CeilingKind
+from stackcost.contracts.trial import Trial
+from stackcost.experiment.matrix import Variant
+from stackcost.runs.loads.search import Steps
+from stackcost.runs.record import new_campaign
+from stackcost.runs.turn import (
     Feed,
     PlannedTrial,
     PlannedTrials,
@@ -23,14 +28,9 @@ from stackcost.campaign.turn import (
     draw_seed,
     in_order,
 )
-from stackcost.collect.cpu_account import Detail
-from stackcost.contracts.load import CeilingKind
-from stackcost.contracts.trial import Trial
-from stackcost.experiment.matrix import Variant
-from stackcost.loads.search import Steps
 from stackcost.servers.registry import server_class
+from stackcost.session.both_sides import lacking_there
 from stackcost.session.profile_session import SETUP_S, ProfileSession, open_profile_session
-from stackcost.session.sides import lacking_there
 from stackcost.store import RunFolder
 
 FIRST_GUESS = 10.0  # times the first load; used before any trial has lost something
@@ -221,7 +221,7 @@ def turns_of(plan: CeilingPlan) -> Feed[None]:
         where = f"{key.round} of {plan.rounds}, " if plan.rounds > 1 else ""
         turn = Turn(
             system=target.name,
-            kind=server_class(target.server),
+            kind=target.kind,
             experiment=target.experiment,
             where=f"{where}{key.of} of {target.name}",
             logs=f"{key.round}-{target.name}-{key.of}-{target.server}",
@@ -231,7 +231,7 @@ def turns_of(plan: CeilingPlan) -> Feed[None]:
         found = yield from turn.taken()
         if _twin_follows(target, key):
             not_held = found.outcome.bounds[settings.goals[0]].upper or found.highest
-            reference = _reference_of(target)
+            reference = target.kind.reference
             yield Turn(
                 system="",
                 kind=server_class(reference),
@@ -255,19 +255,14 @@ def _reference_steps(
             break
 
 
-def _reference_of(target: Variant) -> str:
-    """The reference peer: it shows the limit of generator and path without the target's work."""
-    return server_class(target.server).reference
-
-
 def _twin_follows(target: Variant, key: SearchKey) -> bool:
     """After a first search, and not after the reference system's own.
 
     The wire joins two ports of a generator, so it is on no other host.
     """
-    reference = server_class(_reference_of(target))
+    reference = server_class(target.kind.reference)
     on_hosts = target.experiment.bed is not None
-    itself = reference is server_class(target.server)
+    itself = reference is target.kind
     return key.round == 1 and not itself and not (on_hosts and reference.name == "dut/wire")
 
 

@@ -14,12 +14,11 @@ from typing import NamedTuple
 from stackcost.analysis.ceiling.controller import SearchResult
 from stackcost.analysis.ceiling.settings import Goal, SearchSettings
 from stackcost.analysis.ceiling.stored import SearchKey, decisive, trial_loss
-from stackcost.campaign.turn import Feed, PlannedTrials, Purpose, Turn
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.matrix import Variant
-from stackcost.loads.search import Steps
+from stackcost.runs.loads.search import Steps
 from stackcost.runs.search import DETAIL, Searched, search_step, search_steps, seconds_left
-from stackcost.servers.registry import server_class
+from stackcost.runs.turn import Feed, PlannedTrials, Purpose, Turn
 from stackcost.session.profile_session import SETUP_S, ProfileSession, open_profile_session
 
 BEFORE_THE_FIRST_ROUND = 0
@@ -59,7 +58,7 @@ def lowest_ceilings(systems: Sequence[Variant]) -> Feed[dict[str, Held]]:
         settings = narrowed(as_long_as(system.experiment.load.sustain_s), found)
         turn = Turn(
             system=system.name,
-            kind=server_class(system.server),
+            kind=system.kind,
             experiment=system.experiment,
             where=f"search for the ceiling of {system.name}",
             logs=f"{BEFORE_THE_FIRST_ROUND}-{system.name}",

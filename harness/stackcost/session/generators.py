@@ -8,8 +8,8 @@ from stackcost.contracts.endpoint import ClientGateway
 from stackcost.contracts.wiring import Wiring
 from stackcost.experiment.hosts import GeneratorSide
 from stackcost.experiment.schema import Experiment
-from stackcost.generators.plan import GeneratorPlan
-from stackcost.generators.shares import divide_clients, networks_of, parts_of
+from stackcost.sides.plans import GeneratorPlan
+from stackcost.sides.shares import divide_clients, networks_of, parts_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from typing import TypeAlias
 
 from stackcost.contracts.counts import Direction, FramesPassed
-from stackcost.serving.sampling import Interface
 from stackcost.session.profile_session import ProfileSession
+from stackcost.sides.sampling import Interface
 
 Frames: TypeAlias = dict[Direction, FramesPassed]
 READINGS = 5  # at most, until two in turn agree

@@ -22,12 +22,12 @@ from stackcost.contracts.profile_file import ProfileFile
 from stackcost.contracts.server import Server
 from stackcost.contracts.tls import TlsCounts
 from stackcost.experiment.schema import Experiment
-from stackcost.generators.local import RunningGenerator
 from stackcost.host.waiting import wait_until
+from stackcost.session.both_sides import server_and_generator
 from stackcost.session.progress import Progress
 from stackcost.session.server_session import ServerSession
 from stackcost.session.server_settings import tunables_of
-from stackcost.session.sides import server_and_generator
+from stackcost.sides.generator import RunningGenerator
 from stackcost.trex.astf_client import ONLY
 
 TLS_KEYS = "tls_keys.log"

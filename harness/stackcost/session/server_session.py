@@ -16,12 +16,12 @@ from stackcost.contracts.stack import When
 from stackcost.experiment.schema import Experiment
 from stackcost.host.timeouts import timeout_factor
 from stackcost.remote.stub import RemoteStub
-from stackcost.serving.local import RunningServer, local_server
-from stackcost.serving.plan import ServerPlan
-from stackcost.serving.sampling import Sampling
 from stackcost.session.generators import gateways_of
 from stackcost.session.progress import Progress
 from stackcost.session.server_settings import server_settings
+from stackcost.sides.plans import ServerPlan
+from stackcost.sides.sampling import Sampling
+from stackcost.sides.server import RunningServer, local_server
 
 ENDING_SHARE = 0.3  # of the warm-up
 

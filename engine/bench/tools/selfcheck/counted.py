@@ -22,7 +22,7 @@ from stackcost.counting.session import CountingSession, open_counting_session
 from stackcost.experiment.matrix import Variant, variants
 from stackcost.experiment.read_file import experiment_file, read_experiment
 from stackcost.experiment.schema import Counted
-from stackcost.loads.counted import CountedConnections
+from stackcost.runs.loads.counted import CountedConnections
 from stackcost.servers.registry import server_class
 from stackcost.session.progress import Progress
 

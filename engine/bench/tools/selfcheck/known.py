@@ -8,12 +8,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from stackcost.campaign.record import new_campaign
-from stackcost.campaign.turn import PlannedTrials, Result, Turn
 from stackcost.collect.cpu_account import Detail
 from stackcost.contracts.http import P256
 from stackcost.contracts.tls import TlsSettings
-from stackcost.loads.constant import prepare_load
+from stackcost.runs.loads.constant import prepare_load
+from stackcost.runs.record import new_campaign
+from stackcost.runs.turn import PlannedTrials, Result, Turn
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 
 from .bed import KnownSockets, selfcheck_experiment

@@ -6,7 +6,7 @@ costs, and on a shared machine this cost changes from minute to minute. What is 
 it runs: loop and calls by the server, rules by a separate program (module rules). It runs in all of
 these trials, so its own cost is not in the differences.
 
-The rows of categories say what samples of stacks make of the same trials (`analysis.why`).
+The rows of categories say what samples of stacks make of the same trials (`analysis.attribution`).
 """
 
 from collections import defaultdict
@@ -19,15 +19,15 @@ from statistics import mean
 from typing import NamedTuple
 
 from stackcost.analysis import cpu
+from stackcost.analysis.attribution import MEASURING, CategoryTime, attribution, by_category
 from stackcost.analysis.core_time import Cost, sum_of
 from stackcost.analysis.flows import completed_in
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.why.attribution import MEASURING, CategoryTime, attribution, by_category
-from stackcost.campaign.turn import PlannedTrial, PlannedTrials, Purpose
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
-from stackcost.loads.constant import offer_load, prepare_load
-from stackcost.loads.kernel_states import tracked
+from stackcost.runs.loads.constant import offer_load, prepare_load
+from stackcost.runs.loads.kernel_states import tracked
+from stackcost.runs.turn import PlannedTrial, PlannedTrials, Purpose
 from stackcost.session.profile_session import ProfileSession
 
 from .calibration_server import CalibrationServer

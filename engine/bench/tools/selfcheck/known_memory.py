@@ -19,7 +19,6 @@ from functools import partial
 from stackcost.analysis.memory import HOLD, Line, fit, held_flows, lines
 from stackcost.analysis.memory_total import KERNEL_STACK
 from stackcost.analysis.readings import Readings
-from stackcost.campaign.turn import PlannedTrial, PlannedTrials, Purpose
 from stackcost.collect.slab import merged_caches
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
@@ -27,7 +26,8 @@ from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.contracts.trial import Trial
 from stackcost.host.namespace import end_group, execute, run
-from stackcost.loads.held import Holds
+from stackcost.runs.loads.held import Holds
+from stackcost.runs.turn import PlannedTrial, PlannedTrials, Purpose
 from stackcost.session.profile_session import ProfileSession
 
 from .calibration_server import CalibrationServer

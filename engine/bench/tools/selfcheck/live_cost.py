@@ -16,15 +16,15 @@ from hdrh.histogram import HdrHistogram
 
 from stackcost.analysis import cpu
 from stackcost.analysis.readings import Readings
-from stackcost.campaign.observers import observed_by
-from stackcost.campaign.turn import FIGURE, PlannedTrial, PlannedTrials
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.latency import percentile_us
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.live.server import LOOPBACK, serving
 from stackcost.live.watch import Watch
-from stackcost.loads.constant import offer_load, prepare_load
+from stackcost.runs.loads.constant import offer_load, prepare_load
+from stackcost.runs.observers import observed_by
+from stackcost.runs.turn import FIGURE, PlannedTrial, PlannedTrials
 from stackcost.session.profile_session import ProfileSession
 
 from .row import Row, row

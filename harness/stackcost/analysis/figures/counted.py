@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import LoadTrials
+from stackcost.analysis.function_table import table
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.why.table import table
 
 METRIC, BYTES, CALLS = "count.instructions", "count.string_bytes", "count.system_calls"
 USER = "user mode"
@@ -166,8 +166,7 @@ CATEGORIES = Figure[LoadTrials](
     name="instructions_by_category",
     unit="1",
     table="why",
-    definition="instructions by what the functions do "
-    "(harness/stackcost/analysis/why/functions.yaml)",
+    definition="instructions by what the functions do (harness/stackcost/analysis/functions.yaml)",
     source=SOURCE,
     of="load",
     compute=_of(by_category),

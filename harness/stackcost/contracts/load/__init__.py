@@ -1,7 +1,7 @@
 """The kinds of load that a trial puts on a system, each with what was asked for and what was read.
 
 One file here is one kind, and says what is read of it and which rules judge it. How it is offered
-is in `stackcost.loads`, so that what only reads stored runs cannot offer anything.
+is in `stackcost.runs.loads`, so that what only reads stored runs cannot offer anything.
 """
 
 from typing import Annotated, TypeAlias

@@ -1,1 +1,0 @@
-"""The load of a turn: the generators of ASTF profiles, and what they stand on."""

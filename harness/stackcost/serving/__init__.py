@@ -1,1 +1,0 @@
-"""The server of a turn: the system under test, what it stands on, and what reads it."""
