@@ -23,7 +23,7 @@ def acceptance(trials: Sequence[Readings]) -> list[Check]:
 
     One that is not known is None with a reason: a phase may be too short for a series of rates.
     """
-    whole = [seen for seen in trials if "sustain" in seen.phases]
+    whole = [readings for readings in trials if "sustain" in readings.phases]
     return [
         _failed(whole),
         _deviation("rate of ended connections", RATE_DEVIATION, [_rates(t) for t in whole]),
@@ -36,8 +36,8 @@ def _failed(trials: Sequence[Readings]) -> Check:
 
     Of fewer than 100,000 connections the limit lets none fail.
     """
-    attempted = sum(seen.trial.traffic.counter("tcps_connattempt") for seen in trials)
-    failed = sum(seen.trial.traffic.failed for seen in trials)
+    attempted = sum(readings.trial.traffic.counter("tcps_connattempt") for readings in trials)
+    failed = sum(readings.trial.traffic.failed for readings in trials)
     allowed = int(MOST_FAILED * attempted)
     return Check(
         name="failed transactions and connections reset",
@@ -62,22 +62,24 @@ def _deviation(what: str, limit: float, series: Sequence[Sequence[float]]) -> Ch
     return Check(name=name, holds=max(farthest) < limit, wanted=wanted, seen=f"{max(farthest):.1%}")
 
 
-def _rates(seen: Readings) -> list[float]:
+def _rates(readings: Readings) -> list[float]:
     """Connections that ended, per second, between each two readings."""
-    series = apart(counter_series(seen.samples("trex.counter"), _sustain(seen), "tcps_closed"))
+    series = apart(
+        counter_series(readings.samples("trex.counter"), _sustain(readings), "tcps_closed")
+    )
     return [(b - a) / (then - now) for (now, a), (then, b) in pairwise(series)]
 
 
-def _open(seen: Readings) -> list[float]:
+def _open(readings: Readings) -> list[float]:
     """Connections that were attempted and had not ended, at each reading."""
-    sustain = _sustain(seen)
-    samples = seen.samples("trex.counter")
+    sustain = _sustain(readings)
+    samples = readings.samples("trex.counter")
     ended = dict(counter_series(samples, sustain, "tcps_closed"))
     attempted = counter_series(samples, sustain, "tcps_connattempt")
     return [begun - ended[at] for at, begun in attempted if at in ended]
 
 
-def _sustain(seen: Readings) -> Window:
+def _sustain(readings: Readings) -> Window:
     """With the readings at its edges, which lie inside it."""
-    window = seen.phases["sustain"]
+    window = readings.phases["sustain"]
     return Window(window.start - CLOSEST_S, window.end + CLOSEST_S)

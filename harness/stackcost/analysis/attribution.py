@@ -103,14 +103,14 @@ class KindOfTime(NamedTuple):
 
 
 @kept
-def attribution(seen: Readings) -> Attribution | None:
+def attribution(readings: Readings) -> Attribution | None:
     """None where the stacks or the cost of the server's side are not known."""
-    kinds = kinds_of(seen)
+    kinds = kinds_of(readings)
     if not kinds:
         return None
     unmatched: dict[str, float] = defaultdict(float)
-    parts, counted = interrupts(seen), 0.0
-    tasks = _tasks(seen, kinds)
+    parts, counted = interrupts(readings), 0.0
+    tasks = _tasks(readings, kinds)
     for found in kinds:
         kind, us, times = found.kind, found.us, found.times
         counted += times
@@ -139,20 +139,22 @@ def attribution(seen: Readings) -> Attribution | None:
     return Attribution(parts, int(counted), sum(share for _, share in named), named[:NAMED])
 
 
-def why_none(seen: Readings) -> str:
+def why_none(readings: Readings) -> str:
     """Why a trial has no breakdown; empty if it has one."""
-    found = attribution(seen)
+    found = attribution(readings)
     if found:
         return found.reason
-    return seen.why_unknown("stack.samples") or "the stacks of the server's cores were not sampled"
+    return (
+        readings.why_unknown("stack.samples") or "the stacks of the server's cores were not sampled"
+    )
 
 
-def kinds_of(seen: Readings) -> list[KindOfTime]:
+def kinds_of(readings: Readings) -> list[KindOfTime]:
     """The kinds of the server's cost, without interrupts; empty where it or stacks are unknown."""
-    found, times = stacks(seen), _times(seen)
-    if not is_divided_by_account(seen):
+    found, times = stacks(readings), _times(readings)
+    if not is_divided_by_account(readings):
         found = [_of_its_mode(each) for each in found]
-    own, threads = own_processes(seen), kernel_threads(seen)
+    own, threads = own_processes(readings), kernel_threads(readings)
     return [
         KindOfTime(kind, us, [each for each in found if _is_of(each, kind, own, threads)])
         for kind, us in times.items()
@@ -160,9 +162,9 @@ def kinds_of(seen: Readings) -> list[KindOfTime]:
     ]
 
 
-def _tasks(seen: Readings, kinds: Collection[KindOfTime]) -> KindOfTime | None:
+def _tasks(readings: Readings, kinds: Collection[KindOfTime]) -> KindOfTime | None:
     """User and system as one, where the same samples say how much each of them has; else None."""
-    if is_divided_by_account(seen) or not sampled_user_share(seen, own_processes(seen)):
+    if is_divided_by_account(readings) or not sampled_user_share(readings, own_processes(readings)):
         return None
     both = [each for each in kinds if each.kind in TASKS]
     return KindOfTime(
@@ -176,24 +178,24 @@ def _error(count: float, of: KindOfTime) -> float:
     return of.us * sqrt(likely * (1 - likely) / of.times)
 
 
-def _times(seen: Readings) -> dict[str, float]:
+def _times(readings: Readings) -> dict[str, float]:
     """The known parts of the server's cost, us per connection: softirq by vector."""
-    cost = dict(server_cost(seen))  # that one is kept for other figures
+    cost = dict(server_cost(readings))  # that one is kept for other figures
     if any(us is None for us in cost.values()):
         return {}
     if cost.pop("softirq", None) is not None:
-        cost |= softirq_cost(seen)
+        cost |= softirq_cost(readings)
     return {kind: us for kind, us in cost.items() if us is not None}
 
 
-def interrupts(seen: Readings) -> list[CategoryTime]:
+def interrupts(readings: Readings) -> list[CategoryTime]:
     """By vector; of the local timer's those that the sampling made are the measurement's."""
-    us = server_cost(seen).get("irq") or 0.0
+    us = server_cost(readings).get("irq") or 0.0
     spent, fired, ticked = Counter[str](), 0.0, 0.0
-    for cpu in map(str, seen.cpus):
-        spent.update(seen.by_label("irq.time", "vector", cpu=cpu))
-        fired += seen.growth("stack.fired", cpu=cpu) or 0.0
-        ticked += seen.growth("irq.count", cpu=cpu, vector="local_timer") or 0.0
+    for cpu in map(str, readings.cpus):
+        spent.update(readings.by_label("irq.time", "vector", cpu=cpu))
+        fired += readings.growth("stack.fired", cpu=cpu) or 0.0
+        ticked += readings.growth("irq.count", cpu=cpu, vector="local_timer") or 0.0
     whole = sum(spent.values())
     parts = []
     for vector, seconds in spent.items():

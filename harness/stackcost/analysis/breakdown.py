@@ -19,17 +19,17 @@ IN_NO_TOTAL = ", in no total"
 HARDWARE = ("cycles", "instructions")
 
 
-def softirq_cost(seen: Readings) -> Cost:
+def softirq_cost(readings: Readings) -> Cost:
     """Microseconds of the server's cores per connection by softirq vector, such as NET_RX."""
     found: dict[str, float] = defaultdict(float)
-    for cpu in seen.cpus:
-        for vector, spent in seen.by_label("softirq.time", "vector", cpu=str(cpu)).items():
+    for cpu in readings.cpus:
+        for vector, spent in readings.by_label("softirq.time", "vector", cpu=str(cpu)).items():
             found[vector] += spent
-    costs = per_connection(seen, {vector: s for vector, s in found.items() if s > 0})
-    return at_full_speed(seen, costs, "softirq")
+    costs = per_connection(readings, {vector: s for vector, s in found.items() if s > 0})
+    return at_full_speed(readings, costs, "softirq")
 
 
-def thread_cost(seen: Readings) -> Cost:
+def thread_cost(readings: Readings) -> Cost:
     """Microseconds of the server's cores per connection by the name of the thread that took them.
 
     The server's workers, the kernel's threads that work for it (ksoftirqd, napi/...), and every
@@ -37,35 +37,37 @@ def thread_cost(seen: Readings) -> Cost:
     not in it. A peer's own threads are left out: most of their time is polls that found nothing.
     """
     found: dict[str, float] = defaultdict(float)
-    own, kernel, peer = own_processes(seen), kernel_threads(seen), has_peer(seen)
-    for cpu in seen.cpus:
+    own, kernel, peer = own_processes(readings), kernel_threads(readings), has_peer(readings)
+    for cpu in readings.cpus:
         names = {
             command
             for process in own
-            for command in seen.by_label("task.time", "command", cpu=str(cpu), process=process)
+            for command in readings.by_label("task.time", "command", cpu=str(cpu), process=process)
         }
-        for command, spent in seen.by_label("task.time", "command", cpu=str(cpu)).items():
+        for command, spent in readings.by_label("task.time", "command", cpu=str(cpu)).items():
             if peer and command in names:
                 continue
             counts = not own or command in names or command.startswith(kernel)
             found[_family(command) + ("" if counts else IN_NO_TOTAL)] += spent
-    costs = at_full_speed(seen, per_connection(seen, found), "task")
+    costs = at_full_speed(readings, per_connection(readings, found), "task")
     small = [name for name, cost in costs.items() if cost is not None and cost < SHOWN_US]
     others = sum(costs.pop(name) or 0.0 for name in small)
     ordered = dict(sorted(costs.items(), key=lambda item: item[1] or 0.0, reverse=True))
     return ordered | ({"others": others} if small else {})
 
 
-def hardware_cost(seen: Readings) -> Cost:
+def hardware_cost(readings: Readings) -> Cost:
     """Cycles and instructions of the server's cores per connection, in user and in kernel mode.
 
     Counts, not microseconds; a polling peer's hold those of polling in vain. None when not read.
     """
-    connections = completed_in(seen) or 0.0
+    connections = completed_in(readings) or 0.0
     costs: Cost = {}
     for event in HARDWARE:
         for mode in ("user", "kernel"):
-            counts = [seen.growth(f"cpu.{event}", cpu=str(cpu), mode=mode) for cpu in seen.cpus]
+            counts = [
+                readings.growth(f"cpu.{event}", cpu=str(cpu), mode=mode) for cpu in readings.cpus
+            ]
             known = [count for count in counts if count is not None]
             whole = (
                 sum(known) / connections if connections >= 1 and len(known) == len(counts) else None

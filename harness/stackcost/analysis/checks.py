@@ -25,31 +25,31 @@ class Check(BaseModel):
     name: str
     holds: bool | None
     wanted: str
-    seen: str
+    readings: str
     reason: str = ""
 
 
-def checks(seen: Readings) -> list[Check]:
+def checks(readings: Readings) -> list[Check]:
     """The comparisons of one trial; of one that held flows open, that its account of time closes.
 
     A peer that speaks frames itself leaves no receive work to the kernel, so none is compared. A
     server behind a device has its own on the generator's cores.
     """
-    trial = seen.trial
+    trial = readings.trial
     if trial.traffic.holds:
-        return [time_is_accounted(seen)]
+        return [time_is_accounted(readings)]
     found = [
         _counts_agree(trial),
         _bytes_agree(trial),
         _server_agrees(trial),
-        time_is_accounted(seen),
+        time_is_accounted(readings),
     ]
     if trial.traffic.tls and trial.traffic.tls.asked.resumption:
         found.append(_resumes_as_asked(trial.traffic.tls))
     if trial.traffic.network:
         found.append(_loses_as_asked(trial.traffic.network))
-    if not core_time.has_peer(seen) and not has_backend(trial):
-        found.append(_receive_work_is_the_servers(seen))
+    if not core_time.has_peer(readings) and not has_backend(trial):
+        found.append(_receive_work_is_the_servers(readings))
     return found
 
 
@@ -57,16 +57,16 @@ def _counts_agree(trial: Trial) -> Check:
     names = ("tcps_connattempt", "tcps_connects", "tcps_closed")
     attempted, established, closed = (trial.traffic.counter(name) for name in names)
     equal = attempted == established == closed > 0 and not trial.traffic.failed
-    seen = f"{attempted} = {established} = {closed}, {trial.traffic.failed}"
+    counts = f"{attempted} = {established} = {closed}, {trial.traffic.failed}"
     if (network := trial.traffic.network) and network.asked.sends_again:
         name = "attempted = established = closed, none failed"
-        return Check(name=name, holds=equal, wanted="equal, 0", seen=seen)
+        return Check(name=name, holds=equal, wanted="equal, 0", seen=counts)
     again = trial.traffic.retransmitted
     return Check(
         name="attempted = established = closed, none failed or retransmitted",
         holds=equal and not again,
         wanted="equal, 0, 0",
-        seen=f"{seen}, {again}",
+        seen=f"{counts}, {again}",
     )
 
 
@@ -131,23 +131,23 @@ def _server_agrees(trial: Trial) -> Check:
     return Check(name=name, holds=served == wanted, wanted=str(wanted), seen=str(served))
 
 
-def _receive_work_is_the_servers(seen: Readings) -> Check:
+def _receive_work_is_the_servers(readings: Readings) -> Check:
     name = "share of receive work on the server's cores"
-    share = core_time.receive_share(seen)
+    share = core_time.receive_share(readings)
     wanted = f">= {RECEIVE_SHARE:.0%}"
-    idle = flows.why_no_connection(seen)
+    idle = flows.why_no_connection(readings)
     if share is None or idle:
-        reason = idle or seen.why_unknown("softirq.time") or "no softirq time was read"
+        reason = idle or readings.why_unknown("softirq.time") or "no softirq time was read"
         return Check(name=name, holds=None, wanted=wanted, seen="unknown", reason=reason)
     return Check(name=name, holds=share >= RECEIVE_SHARE, wanted=wanted, seen=f"{share:.1%}")
 
 
-def time_is_accounted(seen: Readings) -> Check:
+def time_is_accounted(readings: Readings) -> Check:
     """Whether every moment of the main phase was booked to some kind of time."""
     name = "user + system + irq + softirq + idle (stolen time included) = wall time x cores"
-    found = accounted_time(seen.at(seen.trial.traffic.main_phase))
+    found = accounted_time(readings.at(readings.trial.traffic.main_phase))
     if found is None:
-        reason = seen.why_unknown("cpu.exact_time") or "exact CPU time was not read"
+        reason = readings.why_unknown("cpu.exact_time") or "exact CPU time was not read"
         wanted = f"within {TOLERANCE:.0%}"
         return Check(name=name, holds=None, wanted=wanted, seen="unknown", reason=reason)
     ticks = "unknown" if found.ticks is None else f"{found.ticks:.3f} s"

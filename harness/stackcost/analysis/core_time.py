@@ -48,20 +48,20 @@ class AccountedTime:
         return abs(self.share - 1) <= TOLERANCE
 
 
-def accounted_time(seen: Readings) -> AccountedTime | None:
+def accounted_time(readings: Readings) -> AccountedTime | None:
     """The account of all cores in a phase; None when a core's was not read."""
-    window = seen.window
-    cores = {sample.labels.get("cpu") for sample in seen.samples("cpu.exact_time")} - {None}
+    window = readings.window
+    cores = {sample.labels.get("cpu") for sample in readings.samples("cpu.exact_time")} - {None}
     if window is None or not cores:
         return None
     residues = []
     for core in cores:
-        account = core_seconds(seen, int(core or 0))
+        account = core_seconds(readings, int(core or 0))
         if account is None or account.residue is None:
             return None
         residues.append(account.residue)
     wall = window.length * len(cores)
-    kinds = seen.by_label("cpu.time", "kind")
+    kinds = readings.by_label("cpu.time", "kind")
     return AccountedTime(
         wall=wall,
         exact=wall - sum(residues),
@@ -81,62 +81,62 @@ IDLE_TASK = ("idle entry", "idle exit")
 Cost = dict[str, float | None]
 
 
-def kernel_seconds(seen: Readings) -> Cost:
+def kernel_seconds(readings: Readings) -> Cost:
     """CPU seconds of a server on the kernel's stack, by kind; None for an unknown kind.
 
     The time of other programs is not included, see `foreign_share`. On cores that clients share,
     the kernel's work cannot be divided between the sides: "system" is that of the server's
     processes only, and both kinds of interrupts are unknown.
     """
-    shared = seen.trial.traffic.cores_shared
-    cores = [core_seconds(seen, cpu) for cpu in seen.cpus]
-    task = _process_seconds(seen)
-    share = _user_share(seen)
+    shared = readings.trial.traffic.cores_shared
+    cores = [core_seconds(readings, cpu) for cpu in readings.cpus]
+    task = _process_seconds(readings)
+    share = _user_share(readings)
     return {
         "user": None if task is None or share is None else task * share,
         "system": None
         if task is None or share is None
-        else task * (1 - share) + (0.0 if shared else kernel_thread_seconds(seen)),
+        else task * (1 - share) + (0.0 if shared else kernel_thread_seconds(readings)),
         "irq": None if shared else sum_of([core.irq if core else None for core in cores]),
         "softirq": None if shared else sum_of([core.softirq if core else None for core in cores]),
     }
 
 
-def idle_task_seconds(seen: Readings) -> Cost:
+def idle_task_seconds(readings: Readings) -> Cost:
     """CPU seconds in which the idle task entered idle states and left them; None if unknown."""
-    cores = [core_seconds(seen, cpu) for cpu in seen.cpus]
-    if seen.trial.traffic.cores_shared:
+    cores = [core_seconds(readings, cpu) for cpu in readings.cpus]
+    if readings.trial.traffic.cores_shared:
         cores = [None]
     entries = [core.idle_entry if core else None for core in cores]
     exits = [core.idle_exit if core else None for core in cores]
     return dict(zip(IDLE_TASK, map(sum_of, (entries, exits)), strict=True))
 
 
-def _user_share(seen: Readings) -> float | None:
+def _user_share(readings: Readings) -> float | None:
     """Share of user mode in the time of the server's processes.
 
     Where tasks were split at system calls for the whole trial, by that; else `user_mode_share`, or
     the kernel's account of these processes. A device that has no program has none in user mode.
     """
-    if _process_samples(seen) and not own_processes(seen):
+    if _process_samples(readings) and not own_processes(readings):
         return 0.0
-    user, system = (_process_seconds(seen, kind=kind) for kind in ("user", "system"))
+    user, system = (_process_seconds(readings, kind=kind) for kind in ("user", "system"))
     if user is None and system is None:
-        share = user_mode_share(seen, own_processes(seen))
+        share = user_mode_share(readings, own_processes(readings))
         if share is not None:
             return share
-        user, system = (_ticks(seen, kind) for kind in ("user", "system"))
+        user, system = (_ticks(readings, kind) for kind in ("user", "system"))
     if user is None or system is None:
         return None
     return user / (user + system) if user + system else 0.0
 
 
-def _ticks(seen: Readings, kind: str) -> float | None:
+def _ticks(readings: Readings, kind: str) -> float | None:
     """Seconds of the server's processes that ran on some cores, by the kernel's account."""
-    by_process = [seen.by_label("task.time", "process", cpu=str(cpu)) for cpu in seen.cpus]
-    ran = own_processes(seen) & {process for each in by_process for process in each}
+    by_process = [readings.by_label("task.time", "process", cpu=str(cpu)) for cpu in readings.cpus]
+    ran = own_processes(readings) & {process for each in by_process for process in each}
     grown = [
-        seen.growth(metric, kind=kind, process=process)
+        readings.growth(metric, kind=kind, process=process)
         for process in ran
         for metric in PROCESS_TIMES
     ]
@@ -144,50 +144,50 @@ def _ticks(seen: Readings, kind: str) -> float | None:
     return sum(known) if known else None
 
 
-def is_divided_by_account(seen: Readings) -> bool:
+def is_divided_by_account(readings: Readings) -> bool:
     """Whether the exact account split the time of tasks at system calls for the whole trial."""
-    return bool(seen.series("cpu.exact_time", kind="user"))
+    return bool(readings.series("cpu.exact_time", kind="user"))
 
 
-def user_mode_share(seen: Readings, processes: Collection[str]) -> float | None:
+def user_mode_share(readings: Readings, processes: Collection[str]) -> float | None:
     """Share of user mode in these processes' time: by the phase's own samples of some cores, else
     as in the traced warm-up, which is too high; None where neither is known.
     """
-    sampled = sampled_user_share(seen, processes)
+    sampled = sampled_user_share(readings, processes)
     if sampled is not None:
         return sampled
     seconds = {"user": 0.0, "system": 0.0}
-    for sample in seen.samples("task.traced_time"):
+    for sample in readings.samples("task.traced_time"):
         if sample.value is not None and sample.labels["process"] in processes:
             seconds[sample.labels["kind"]] += sample.value
     whole = sum(seconds.values())
     return seconds["user"] / whole if whole else None
 
 
-def foreign_share(seen: Readings) -> float | None:
+def foreign_share(readings: Readings) -> float | None:
     """Share (0 to 1) of the server's cores that other programs used.
 
     Not of others are the kernel's threads (`kernel_threads`) and, on shared cores, clients, what
     stands behind the server, and the harness.
     """
-    if _process_seconds(seen) is None:
+    if _process_seconds(readings) is None:
         return None
-    window = seen.phases[seen.phase]
-    known = {sample.labels["process"] for sample in _process_samples(seen)}
-    known |= set(map(str, seen.trial.traffic.others))
+    window = readings.phases[readings.phase]
+    known = {sample.labels["process"] for sample in _process_samples(readings)}
+    known |= set(map(str, readings.trial.traffic.others))
     foreign = sum(
         spent
-        for cpu in seen.cpus
+        for cpu in readings.cpus
         for (process, command), spent in seconds_by_process(
-            _of_cpu(seen, "task.time", cpu), window, cpu
+            _of_cpu(readings, "task.time", cpu), window, cpu
         ).items()
-        if str(process) not in known and not command.startswith(kernel_threads(seen))
+        if str(process) not in known and not command.startswith(kernel_threads(readings))
     )
     # Growth is scaled from readings to the whole window, so it may be a little more than all of it.
-    return min(1.0, foreign / (window.length * len(seen.cpus)))
+    return min(1.0, foreign / (window.length * len(readings.cpus)))
 
 
-def own_series(seen: Readings) -> dict[str, list[list[Sample]]]:
+def own_series(readings: Readings) -> dict[str, list[list[Sample]]]:
     """The counters of what the server's side took: "busy" and its parts of a polling peer, and
     "task", "irq", "softirq" and what the idle task did, of some cores that are not shared. Kinds
     that were not read often enough lack.
@@ -196,132 +196,132 @@ def own_series(seen: Readings) -> dict[str, list[list[Sample]]]:
         # A TRex reports whole seconds, which say nothing about a slice.
         "busy": [
             series
-            for series in seen.series("engine.busy_time", engine="peer")
+            for series in readings.series("engine.busy_time", engine="peer")
             if not series[0].source.startswith("TRex")
         ],
-        **{part: seen.series(f"engine.{part}_time", engine="peer") for part in BUSY_PARTS},
+        **{part: readings.series(f"engine.{part}_time", engine="peer") for part in BUSY_PARTS},
     }
-    if not seen.trial.traffic.cores_shared:
-        own = own_processes(seen)
+    if not readings.trial.traffic.cores_shared:
+        own = own_processes(readings)
         for kind in ("irq", "softirq", *IDLE_TASK):
             found[kind] = [
                 series
-                for cpu in seen.cpus
-                for series in seen.series("cpu.exact_time", cpu=str(cpu), kind=kind)
+                for cpu in readings.cpus
+                for series in readings.series("cpu.exact_time", cpu=str(cpu), kind=kind)
             ]
         found["task"] = [
             series
-            for cpu in seen.cpus
-            for series in seen.series("task.time", cpu=str(cpu))
+            for cpu in readings.cpus
+            for series in readings.series("task.time", cpu=str(cpu))
             if series[0].labels["process"] in own
-            or series[0].labels["command"].startswith(kernel_threads(seen))
+            or series[0].labels["command"].startswith(kernel_threads(readings))
         ]
     return {kind: series for kind, series in found.items() if series}
 
 
-def _process_seconds(seen: Readings, **wanted: str) -> float | None:
+def _process_seconds(readings: Readings, **wanted: str) -> float | None:
     """Time of the server's processes themselves, without softirqs and interrupts.
 
     A device that has no program, but threads of the kernel that poll its links, takes none.
     """
-    own = own_processes(seen)
+    own = own_processes(readings)
     by_process = [
-        seen.by_label("task.time", "process", cpu=str(cpu), **wanted) for cpu in seen.cpus
+        readings.by_label("task.time", "process", cpu=str(cpu), **wanted) for cpu in readings.cpus
     ]
-    if not _process_samples(seen) or not any(by_process):
+    if not _process_samples(readings) or not any(by_process):
         return None
     return sum(spent for each in by_process for name, spent in each.items() if name in own)
 
 
-def _process_samples(seen: Readings) -> list[Sample]:
+def _process_samples(readings: Readings) -> list[Sample]:
     """Of the server's processes, and of those behind a device; none if they could not be read."""
-    return [each for metric in PROCESS_TIMES for each in seen.samples(metric) if each.labels]
+    return [each for metric in PROCESS_TIMES for each in readings.samples(metric) if each.labels]
 
 
-def own_processes(seen: Readings) -> set[str]:
+def own_processes(readings: Readings) -> set[str]:
     """The server's processes, without threads of the kernel that count as such."""
     return {
         sample.labels["process"]
-        for sample in _process_samples(seen)
+        for sample in _process_samples(readings)
         if not sample.labels["role"].startswith(POLL_ROLE)
     }
 
 
-def kernel_threads(seen: Readings) -> tuple[str, ...]:
+def kernel_threads(readings: Readings) -> tuple[str, ...]:
     """Starts of the names of kernel threads whose time is the server's side's on its cores.
 
     Workers only where connections were tracked.
     """
-    tracked = seen.level("conntrack.entries")
+    tracked = readings.level("conntrack.entries")
     return (POLL_THREAD, SOFTIRQ_THREAD, *((WORKER_THREAD,) if tracked else ()))
 
 
-def kernel_thread_seconds(seen: Readings) -> float:
+def kernel_thread_seconds(readings: Readings) -> float:
     """Time of these threads on some cores, without softirqs and interrupts."""
-    return _seconds_of(seen, kernel_threads(seen))
+    return _seconds_of(readings, kernel_threads(readings))
 
 
-def poll_seconds(seen: Readings) -> float:
+def poll_seconds(readings: Readings) -> float:
     """Time of the kernel threads that do receive work on some cores (threaded NAPI)."""
-    return _seconds_of(seen, (POLL_THREAD,))
+    return _seconds_of(readings, (POLL_THREAD,))
 
 
-def _seconds_of(seen: Readings, names: tuple[str, ...]) -> float:
-    by_command = [seen.by_label("task.time", "command", cpu=str(cpu)) for cpu in seen.cpus]
+def _seconds_of(readings: Readings, names: tuple[str, ...]) -> float:
+    by_command = [readings.by_label("task.time", "command", cpu=str(cpu)) for cpu in readings.cpus]
     return sum(
         spent for each in by_command for name, spent in each.items() if name.startswith(names)
     )
 
 
-def core_seconds(seen: Readings, cpu: int) -> CpuSeconds | None:
+def core_seconds(readings: Readings, cpu: int) -> CpuSeconds | None:
     """Seconds of one core in a phase by kind; None when the trial did not reach the phase."""
-    if seen.window is None:
+    if readings.window is None:
         return None
     metrics = ("cpu.exact_time", "cpu.traced_time", "cpu.time")
-    samples = [sample for metric in metrics for sample in _of_cpu(seen, metric, cpu)]
-    return cpu_seconds(samples, seen.window, cpu, sampled_user_share(seen.on([cpu])))
+    samples = [sample for metric in metrics for sample in _of_cpu(readings, metric, cpu)]
+    return cpu_seconds(samples, readings.window, cpu, sampled_user_share(readings.on([cpu])))
 
 
-def _of_cpu(seen: Readings, metric: str, cpu: int) -> list[Sample]:
-    return [sample for series in seen.series(metric, cpu=str(cpu)) for sample in series]
+def _of_cpu(readings: Readings, metric: str, cpu: int) -> list[Sample]:
+    return [sample for series in readings.series(metric, cpu=str(cpu)) for sample in series]
 
 
-def receive_share(seen: Readings) -> float | None:
+def receive_share(readings: Readings) -> float | None:
     """Share (0 to 1) of the machine's receive work that ran on some cores.
 
     Receive work: NET_RX softirq anywhere, and the threads that poll an interface on these cores,
     where threaded NAPI without packet steering does all of it.
     """
-    by_cpu = seen.by_label("softirq.time", "cpu", vector="NET_RX")
-    polls = poll_seconds(seen)
+    by_cpu = readings.by_label("softirq.time", "cpu", vector="NET_RX")
+    polls = poll_seconds(readings)
     everywhere = sum(by_cpu.values()) + polls
     if not by_cpu or not everywhere:
         return None
-    return (sum(by_cpu.get(str(cpu), 0.0) for cpu in seen.cpus) + polls) / everywhere
+    return (sum(by_cpu.get(str(cpu), 0.0) for cpu in readings.cpus) + polls) / everywhere
 
 
-def has_peer(seen: Readings) -> bool:
+def has_peer(readings: Readings) -> bool:
     """Whether the server was a peer: it sends and receives frames without the kernel's stack."""
     told = ("engine.busy_time", "trex.counter")
-    return any(seen.series(metric, engine="peer") for metric in told)
+    return any(readings.series(metric, engine="peer") for metric in told)
 
 
-def engine_busy_seconds(seen: Readings, engine: str) -> float | None:
+def engine_busy_seconds(readings: Readings, engine: str) -> float | None:
     """Seconds in which a polling engine ("generator" or "peer") did work, over all its cores."""
-    return seen.growth("engine.busy_time", engine=engine)
+    return readings.growth("engine.busy_time", engine=engine)
 
 
-def engine_busy_share(seen: Readings, engine: str) -> float | None:
+def engine_busy_share(readings: Readings, engine: str) -> float | None:
     """The same as a share (0 to 1) of all its time."""
-    busy = engine_busy_seconds(seen, engine)
-    whole = seen.growth("engine.time", engine=engine)
+    busy = engine_busy_seconds(readings, engine)
+    whole = readings.growth("engine.time", engine=engine)
     return busy / whole if busy is not None and whole else None
 
 
-def steal_shares(seen: Readings) -> dict[str, float]:
+def steal_shares(readings: Readings) -> dict[str, float]:
     """Of each core the share (0 to 1) of its time that the hypervisor gave to others."""
-    whole = seen.by_label("cpu.time", "cpu")
-    stolen = seen.by_label("cpu.time", "cpu", kind="steal")
+    whole = readings.by_label("cpu.time", "cpu")
+    stolen = readings.by_label("cpu.time", "cpu", kind="steal")
     return {cpu: stolen.get(cpu, 0.0) / time for cpu, time in whole.items() if time}
 
 

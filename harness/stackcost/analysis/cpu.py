@@ -29,7 +29,7 @@ from stackcost.contracts.roles import POLL_ROLE
 KINDS = ("user", "system", "receive polls")
 
 
-def backend_cost(seen: Readings) -> Cost:
+def backend_cost(readings: Readings) -> Cost:
     """Microseconds of the server behind a device per completed connection, by kind.
 
     On the device's cores it is a part of the cost of device and server together, which is that of
@@ -39,20 +39,20 @@ def backend_cost(seen: Readings) -> Cost:
     The readings are on the cores on which it runs. "user" and "system" are its processes',
     "receive polls" the kernel's threads for its interface. Empty if there is no such server.
     """
-    roles = {s.labels["process"]: s.labels["role"] for s in seen.samples("backend.cpu_time")}
+    roles = {s.labels["process"]: s.labels["role"] for s in readings.samples("backend.cpu_time")}
     if not roles:
         return {}
     threads = {process for process, role in roles.items() if role.startswith(POLL_ROLE)}
     spent: dict[str, float] = defaultdict(float)
-    for cpu in seen.cpus:
-        for process, seconds in seen.by_label("task.time", "process", cpu=str(cpu)).items():
+    for cpu in readings.cpus:
+        for process, seconds in readings.by_label("task.time", "process", cpu=str(cpu)).items():
             spent[process] += seconds
     own = sum(seconds for process, seconds in spent.items() if process in roles.keys() - threads)
-    share = user_mode_share(seen, roles.keys() - threads)
+    share = user_mode_share(readings, roles.keys() - threads)
     if share is None:
         user, system = (
             sum(
-                seen.growth("backend.cpu_time", process=process, kind=kind) or 0.0
+                readings.growth("backend.cpu_time", process=process, kind=kind) or 0.0
                 for process in roles.keys() - threads
             )
             for kind in ("user", "system")
@@ -62,94 +62,94 @@ def backend_cost(seen: Readings) -> Cost:
         return dict.fromkeys(KINDS)
     polls = sum(spent[process] for process in threads) if threads else None
     parts = {"user": own * share, "system": own * (1 - share), "receive polls": polls}
-    return per_connection(seen, parts)
+    return per_connection(readings, parts)
 
 
 MICROSECONDS = 1e6
 
 
 @kept
-def server_cost(seen: Readings) -> Cost:
+def server_cost(readings: Readings) -> Cost:
     """Busy microseconds of the server's side per completed connection, by kind; None for a kind
     that was not read.
     """
-    return at_full_speed(seen, uncorrected_cost(seen))
+    return at_full_speed(readings, uncorrected_cost(readings))
 
 
 @kept
-def uncorrected_cost(seen: Readings) -> Cost:
+def uncorrected_cost(readings: Readings) -> Cost:
     """The same for the whole window, without correction for slowed cores."""
-    if has_peer(seen):
-        busy = engine_busy_seconds(seen, "peer")
-        told = {part: seen.growth(f"engine.{part}_time", engine="peer") for part in BUSY_PARTS}
+    if has_peer(readings):
+        busy = engine_busy_seconds(readings, "peer")
+        told = {part: readings.growth(f"engine.{part}_time", engine="peer") for part in BUSY_PARTS}
         known = {part: spent for part, spent in told.items() if spent is not None}
         parts: Cost = {"busy": busy}
         if busy is not None and "sending" in known:  # runs before there was "copying" lack that
             parts = {"stack": busy - sum(known.values()), **known}
     else:
-        parts = kernel_seconds(seen)
-    return per_connection(seen, parts)
+        parts = kernel_seconds(readings)
+    return per_connection(readings, parts)
 
 
-def uncorrected_total(seen: Readings) -> float | None:
+def uncorrected_total(readings: Readings) -> float | None:
     """The sum of `uncorrected_cost` over its kinds."""
-    return sum_of(uncorrected_cost(seen).values())
+    return sum_of(uncorrected_cost(readings).values())
 
 
-def server_total(seen: Readings) -> float | None:
+def server_total(readings: Readings) -> float | None:
     """Sum of `server_cost` over its kinds; None if one of them is unknown."""
-    return sum_of(server_cost(seen).values())
+    return sum_of(server_cost(readings).values())
 
 
-def whole_cost(seen: Readings) -> float | None:
+def whole_cost(readings: Readings) -> float | None:
     """CPU per connection of a load trial, with the kernel's work on a polling peer's cores; None if
     a part is unknown.
     """
-    parts = (server_cost(seen), kernel_cost_on_polling_cores(seen))
+    parts = (server_cost(readings), kernel_cost_on_polling_cores(readings))
     return sum_of([spent for part in parts for spent in part.values()])
 
 
-def why_no_cost(seen: Readings) -> str:
+def why_no_cost(readings: Readings) -> str:
     """Why the server's cost is unknown; empty if it is known.
 
     A cost with a missing part is unknown, because the missing part may be the largest.
     """
-    if none := why_none_per_connection(seen):
+    if none := why_none_per_connection(readings):
         return none
-    lacking = [kind for kind, spent in server_cost(seen).items() if spent is None]
+    lacking = [kind for kind, spent in server_cost(readings).items() if spent is None]
     if not lacking:
         return ""
-    metrics = ("engine.busy_time",) if has_peer(seen) else ("cpu.exact_time", "task.time")
-    told = next((why for metric in metrics if (why := seen.why_unknown(metric))), "")
+    metrics = ("engine.busy_time",) if has_peer(readings) else ("cpu.exact_time", "task.time")
+    told = next((why for metric in metrics if (why := readings.why_unknown(metric))), "")
     return told or f"{' and '.join(lacking)} time was not read"
 
 
-def kernel_cost_on_polling_cores(seen: Readings) -> Cost:
+def kernel_cost_on_polling_cores(readings: Readings) -> Cost:
     """Kernel time per completed connection on the cores of a polling peer; empty for others.
 
     It is the cost of the link: a veth copies frames in the kernel, a NIC uses DMA. An unknown part
     of it interrupts busy loop iterations and is already in "busy", so it is shown but not added.
     """
-    if not has_peer(seen):
+    if not has_peer(readings):
         return {}
-    softirq = kernel_seconds(seen)["softirq"]
-    wire = {"softirq": softirq, "receive polls": kernel_thread_seconds(seen)}
-    return per_connection(seen, wire)
+    softirq = kernel_seconds(readings)["softirq"]
+    wire = {"softirq": softirq, "receive polls": kernel_thread_seconds(readings)}
+    return per_connection(readings, wire)
 
 
-def idle_task_cost(seen: Readings) -> Cost:
+def idle_task_cost(readings: Readings) -> Cost:
     """Microseconds of the idle task outside of idle states, on cores of a server on the kernel.
 
     Empty for a polling peer: its cores are never idle, and its empty polls are in no cost either.
     None of a trial that does not tell it apart, and on cores that clients share.
     """
-    if has_peer(seen):
+    if has_peer(readings):
         return {}
-    cost = per_connection(seen, idle_task_seconds(seen))
-    return at_full_speed(seen, cost)
+    cost = per_connection(readings, idle_task_seconds(readings))
+    return at_full_speed(readings, cost)
 
 
-def generator_cost(seen: Readings) -> Cost:
+def generator_cost(readings: Readings) -> Cost:
     """Microseconds per completed connection of the generator itself, not of the server.
 
     "busy": its loop iterations that did work; "softirq": all softirq on its cores; "receive polls":
@@ -158,22 +158,22 @@ def generator_cost(seen: Readings) -> Cost:
     on another host than the server, as its kernel is not read there.
     """
     parts = {
-        "busy": engine_busy_seconds(seen, "generator"),
-        "softirq": kernel_seconds(seen)["softirq"],
-        "receive polls": poll_seconds(seen) if seen.cpus else None,
+        "busy": engine_busy_seconds(readings, "generator"),
+        "softirq": kernel_seconds(readings)["softirq"],
+        "receive polls": poll_seconds(readings) if readings.cpus else None,
     }
-    return per_connection(seen, parts)
+    return per_connection(readings, parts)
 
 
-def why_none_per_connection(seen: Readings) -> str:
+def why_none_per_connection(readings: Readings) -> str:
     """Why no time of a phase can be divided by its connections; empty if it can."""
-    return why_no_time(seen) or why_no_connection(seen)
+    return why_no_time(readings) or why_no_connection(readings)
 
 
-def per_connection(seen: Readings, seconds: Mapping[str, float | None]) -> Cost:
+def per_connection(readings: Readings, seconds: Mapping[str, float | None]) -> Cost:
     """Microseconds per completed connection, from seconds of a phase; None where unknown."""
-    connections = completed_in(seen)
-    if why_no_time(seen) or connections is None or connections < 1:
+    connections = completed_in(readings)
+    if why_no_time(readings) or connections is None or connections < 1:
         return dict.fromkeys(seconds)
     return {
         kind: None if value is None else value / connections * MICROSECONDS
@@ -181,12 +181,12 @@ def per_connection(seen: Readings, seconds: Mapping[str, float | None]) -> Cost:
     }
 
 
-def at_full_speed(seen: Readings, cost: Cost, kind: str = "") -> Cost:
+def at_full_speed(readings: Readings, cost: Cost, kind: str = "") -> Cost:
     """A cost of the server's cores in a phase, by kind, during undisturbed slices of time.
 
     `kind`: the kind of all parts. The cost is not changed if there was too little such time.
     """
-    found = undisturbed(seen) if seen.phase == "sustain" else None
+    found = undisturbed(readings) if readings.phase == "sustain" else None
     if not found or not found.enough:
         return cost
     return {

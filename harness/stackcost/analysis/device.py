@@ -59,10 +59,10 @@ def has_backend(trial: Trial) -> bool:
     return bool(trial.traffic.frames) and trial.traffic.server_requests is not None
 
 
-def tracking_events(seen: Readings) -> dict[str, int]:
+def tracking_events(readings: Readings) -> dict[str, int]:
     """Growth of connection tracking's counters over the whole trial, by name."""
     found: dict[str, int] = {}
-    for phase in seen.phases:
-        for event, grown in seen.at(phase).by_label("conntrack.events", "event").items():
+    for phase in readings.phases:
+        for event, grown in readings.at(phase).by_label("conntrack.events", "event").items():
             found[event] = found.get(event, 0) + round(grown)
     return found

@@ -75,88 +75,88 @@ TRACKING_DROPS = {
 }
 
 
-def diagnosis(seen: Readings) -> list[Finding]:
+def diagnosis(readings: Readings) -> list[Finding]:
     """All signs of one trial, those that name a cause first.
 
     Where no frame is known to be lost at a point, what the clients' TCP saw is the last sign.
     """
-    found = [*refused(seen), *queues(seen), *located(seen)]
-    return found or list(unanswered(seen))
+    found = [*refused(readings), *queues(readings), *located(readings)]
+    return found or list(unanswered(readings))
 
 
-def refused(seen: Readings) -> Iterator[Finding]:
+def refused(readings: Readings) -> Iterator[Finding]:
     """What an engine, the kernel or connection tracking counts as refused."""
     for engine in ("generator", "peer"):
         for reason, (place, words) in ENGINE_DROPS.items():
-            if number := grown(seen, "engine.drops", engine=engine, reason=reason):
+            if number := grown(readings, "engine.drops", engine=engine, reason=reason):
                 yield Finding(place, f"{count(number, 'frame')} of the {engine} {words}")
-        if number := grown(seen, "engine.path_mtu_messages", engine=engine):
-            told = (s for each in seen.series("engine.path_mtu", engine=engine) for s in each)
+        if number := grown(readings, "engine.path_mtu_messages", engine=engine):
+            told = (s for each in readings.series("engine.path_mtu", engine=engine) for s in each)
             least = min((s.value for s in told if s.value), default=0)
             mtu = f"{least:,.0f}" if least else "unknown"
             words = f"routers answered {number:,} longer frames of the {engine}, which sent again"
             yield Finding("frame size", f"path MTU {mtu}: {words}")
-    for address in unresolved(seen):
+    for address in unresolved(readings):
         yield Finding("no route", f"neighbour {address} does not answer ARP")
     for counter, (place, words) in KERNEL_DROPS.items():
-        if number := _refused_by_ip(seen, counter):
+        if number := _refused_by_ip(readings, counter):
             yield Finding(place, f"{number:,} {words} ({counter})")
     for event, words in TRACKING_DROPS.items():
-        if number := grown(seen, "conntrack.events", event=event):
+        if number := grown(readings, "conntrack.events", event=event):
             yield Finding("connection tracking", f"{number:,} {words}")
 
 
-def unresolved(seen: Readings) -> list[str]:
+def unresolved(readings: Readings) -> list[str]:
     """Addresses of IPv4 neighbours whose hardware address was asked for in vain.
 
     An entry stays for a while when it is in use no more. One that is in use is new in the trial, or
     the kernel answers what it drops ("host unreachable"), once it has given the search up.
     """
     found = set()
-    for series in seen.series("neighbour.unresolved"):
+    for series in readings.series("neighbour.unresolved"):
         here, first = series[0].labels["namespace"], series[0].time
         read = [
-            each.time for each in seen.samples("ip.counter") if each.labels["namespace"] == here
+            each.time for each in readings.samples("ip.counter") if each.labels["namespace"] == here
         ]
         new = first > min(read, default=first)
         labels = {"counter": "IcmpOutDestUnreachs", "namespace": here}
-        if new or grown(seen, "ip.counter", **labels):
+        if new or grown(readings, "ip.counter", **labels):
             found.add(series[0].labels["address"])
     return sorted(found)
 
 
-def queues(seen: Readings) -> Iterator[Finding]:
+def queues(readings: Readings) -> Iterator[Finding]:
     """Queues of the system's kernel that overflowed, or that are full."""
-    if dropped := grown(seen, "softnet.dropped"):
+    if dropped := grown(readings, "softnet.dropped"):
         words = f"a full backlog dropped {count(dropped, 'packet')} (net.core.netdev_max_backlog)"
         yield Finding("packet queue", words)
-    if overflowed := grown(seen, "tcp.counter", counter="TcpExtListenOverflows"):
-        queue = (seen.trial.traffic.limits or Limits()).accept_queue
+    if overflowed := grown(readings, "tcp.counter", counter="TcpExtListenOverflows"):
+        queue = (readings.trial.traffic.limits or Limits()).accept_queue
         room = f" (its length is {queue.limit:,})" if queue else ""
         yield Finding("accept queue", f"the accept queue overflowed {overflowed:,} times{room}")
-    elif waiting := full_accept_queue(seen):  # of Onload, which counts no overflow with the kernel
+    elif waiting := full_accept_queue(readings):  # of Onload: not in the kernel's counters
         yield Finding("accept queue", waiting)
     counters = ("TcpExtTCPReqQFullDrop", "TcpExtTCPReqQFullDoCookies")
-    if full := sum(grown(seen, "tcp.counter", counter=counter) for counter in counters):
+    if full := sum(grown(readings, "tcp.counter", counter=counter) for counter in counters):
         yield Finding("SYN queue", f"the queue of half-open connections was full {full:,} times")
 
 
-def located(seen: Readings) -> list[Finding]:
+def located(readings: Readings) -> list[Finding]:
     """Resets and lost frames: first the resets, if most of what failed was ended by one."""
-    lost, reset = list(lost_frames(seen)), list(resets(seen))
-    mostly = 2 * sum(_reset(seen)) > seen.trial.traffic.failed
+    lost, reset = list(lost_frames(readings)), list(resets(readings))
+    mostly = 2 * sum(_reset(readings)) > readings.trial.traffic.failed
     return reset + lost if mostly else lost + reset
 
 
-def resets(seen: Readings) -> Iterator[Finding]:
+def resets(readings: Readings) -> Iterator[Finding]:
     """Connections that a reset (RST) ended, before they were established or after; whose it was."""
-    refused, cut = _reset(seen)
-    attempted = seen.trial.traffic.counter("tcps_connattempt")
+    refused, cut = _reset(readings)
+    attempted = readings.trial.traffic.counter("tcps_connattempt")
     if not refused and not cut:
         return
     said = [f"{refused:,} of {attempted:,} connections were refused"] if refused else []
     said += [f"{cut:,} of {attempted:,} connections were cut off"] if cut else []
-    passed = (seen.trial.traffic.frames or {}).values()
+    passed = (readings.trial.traffic.frames or {}).values()
     own = sum(
         max(0, each.left - each.entered)
         for each in passed
@@ -167,20 +167,20 @@ def resets(seen: Readings) -> Iterator[Finding]:
     yield Finding(place, f"{' and '.join(said)} by a reset (RST){whose}")
 
 
-def lost_frames(seen: Readings) -> Iterator[Finding]:
+def lost_frames(readings: Readings) -> Iterator[Finding]:
     """Between which two of the four points of a path through a device frames vanished, the most
     first.
 
     A device may send frames of its own (resets, ICMP, ARP), which hide as many lost inside.
     """
-    passed = (seen.trial.traffic.frames or {}).items()
+    passed = (readings.trial.traffic.frames or {}).items()
     lost = [each for way, frames in passed for each in _lost(way, frames)]
     yield from (found for _, found in sorted(lost, key=lambda each: -each[0]))
 
 
-def unanswered(seen: Readings) -> Iterator[Finding]:
+def unanswered(readings: Readings) -> Iterator[Finding]:
     """What the clients' TCP waited for in vain, where no counter says what became of it."""
-    trial = seen.trial
+    trial = readings.trial
     attempted, connected, again = (
         trial.traffic.counter(name)
         for name in ("tcps_connattempt", "tcps_connects", "tcps_rexmttimeo_syn")
@@ -207,27 +207,27 @@ def unanswered(seen: Readings) -> Iterator[Finding]:
         yield Finding("on the way", words)
 
 
-def grown(seen: Readings, metric: str, **labels: str) -> int:
+def grown(readings: Readings, metric: str, **labels: str) -> int:
     """By how much counters grew over the whole trial; 0 when they were not read."""
-    parts = (seen.at(phase).growth(metric, **labels) or 0.0 for phase in seen.phases)
+    parts = (readings.at(phase).growth(metric, **labels) or 0.0 for phase in readings.phases)
     return round(sum(parts))
 
 
-def _refused_by_ip(seen: Readings, counter: str) -> int:
+def _refused_by_ip(readings: Readings, counter: str) -> int:
     """How many packets a counter refused. IPv6 counts one that is too long twice (ip6_forward)."""
-    number = grown(seen, "ip.counter", counter=counter)
+    number = grown(readings, "ip.counter", counter=counter)
     if counter == "Ip6FragFails":
-        number -= grown(seen, "ip.counter", counter="Ip6InTooBigErrors")
+        number -= grown(readings, "ip.counter", counter="Ip6InTooBigErrors")
     return max(0, number)
 
 
-def _reset(seen: Readings) -> tuple[int, int]:
+def _reset(readings: Readings) -> tuple[int, int]:
     """Connections that a reset ended: before they were established, after.
 
     An engine counts those that it gave up by reason; a reset is what is left.
     """
     before, after, *otherwise = (
-        seen.trial.traffic.counter(name)
+        readings.trial.traffic.counter(name)
         for name in (
             "tcps_conndrops",
             "tcps_drops",
@@ -236,7 +236,7 @@ def _reset(seen: Readings) -> tuple[int, int]:
             "tcps_persistdrop",
         )
     )
-    endless = grown(seen, "engine.drops", engine="generator", reason="endless_program")
+    endless = grown(readings, "engine.drops", engine="generator", reason="endless_program")
     by_reset = max(0, before + after - sum(otherwise) - endless)
     refused = min(by_reset, max(0, before - sum(otherwise)))
     return refused, by_reset - refused

@@ -48,15 +48,17 @@ def factors(
     above, below = servers
     found = headline(trials, servers, ceilings, past)
     own = [
-        seen
-        for seen in trials
-        if not seen.trial.traffic.holds and seen.trial.offered_cps == found.rate
+        readings
+        for readings in trials
+        if not readings.trial.traffic.holds and readings.trial.offered_cps == found.rate
     ]
     design = Design(paired=True)
 
     def costs(server: str) -> Series:
-        seen = {each.trial.round: whole_cost(each) for each in own if each.trial.server == server}
-        return Series.of(seen, "us", found.words if found.rate is None else "")
+        readings = {
+            each.trial.round: whole_cost(each) for each in own if each.trial.server == server
+        }
+        return Series.of(readings, "us", found.words if found.rate is None else "")
 
     flows, at = _open_flows(trials, servers, merged)
     load = "" if found.rate is None else found.words
@@ -87,20 +89,20 @@ def headline(
     their results would bias the figures.
     """
     own = [s for s in trials if s.trial.server in servers and not s.trial.traffic.holds]
-    known = [seen for seen in own if server_total(seen) is not None]
+    known = [readings for readings in own if server_total(readings) is not None]
     met = [{s.trial.offered_cps for s in known if s.trial.server == name} for name in servers]
     common = set.intersection(*met) if met else set()
     over = {
-        seen.trial.offered_cps: f"{seen.trial.server} ({past[seen.trial.number]})"
-        for seen in reversed(own)
-        if seen.trial.number in past
+        readings.trial.offered_cps: f"{readings.trial.server} ({past[readings.trial.number]})"
+        for readings in reversed(own)
+        if readings.trial.number in past
     }
     held = common - over.keys()
     if not common:
         return Headline(None, _why_no_load(own, servers))
     if not held:
         lowest = min(common)
-        disturbed = [each for seen in own if (each := disturbances(seen)[:1])]
+        disturbed = [each for readings in own if (each := disturbances(readings)[:1])]
         if 2 * len(disturbed) > len(own):
             return Headline(
                 None,
@@ -131,8 +133,8 @@ def headline(
 def _why_no_load(own: Sequence[Readings], servers: Collection[str]) -> str:
     """What the cost of a server lacks, where that is known of any trial."""
     for name in servers:
-        trials = [seen for seen in own if seen.trial.server == name]
-        reasons = [reason for seen in trials if (reason := why_no_cost(seen))]
+        trials = [readings for readings in own if readings.trial.server == name]
+        reasons = [reason for readings in trials if (reason := why_no_cost(readings))]
         if trials and len(reasons) == len(trials):
             return f"the cost of {name} is not known: {reasons[0]}"
     return "no load was measured on both servers"
@@ -143,15 +145,15 @@ def _open_flows(
 ) -> tuple[dict[str, Series], str]:
     """Bytes per open flow of each server, and between which numbers of flows."""
     holds = [
-        seen
-        for seen in trials
-        if seen.trial.traffic.state == ESTABLISHED and seen.trial.server in servers
+        readings
+        for readings in trials
+        if readings.trial.traffic.state == ESTABLISHED and readings.trial.server in servers
     ]
-    counts = [held_flows(seen) for seen in holds]
+    counts = [held_flows(readings) for readings in holds]
     at = f"slope over {min(counts):,.0f} to {max(counts):,.0f} open flows" if counts else "no flows"
     found = {}
     for name in servers:
-        own = [seen for seen in holds if seen.trial.server == name]
+        own = [readings for readings in holds if readings.trial.server == name]
         slopes = HoldTrials(own, merged).per_flow
         reason = f"{name}: {slopes.reason}" if slopes.reason else ""
         if not holds:

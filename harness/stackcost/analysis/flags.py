@@ -28,29 +28,29 @@ from stackcost.contracts.words import count
 FULL, NOT_FULL = 0.95, 0.90  # shares of cores' time
 
 
-def flags_of(seen: Readings) -> list[str]:
+def flags_of(readings: Readings) -> list[str]:
     """Reasons to distrust a trial, in words; empty is good.
 
     Of a trial that was cut short that alone.
     """
-    trial = seen.trial
+    trial = readings.trial
     if trial.set_aside == CUT_SHORT:
         return [CUT_SHORT]
-    found = failures_of(seen)
+    found = failures_of(readings)
     for flag in trial.traffic.flags:
-        found += FLAGS[flag](seen)
-    return [*found, *_kernel_log(seen), *_of_clocks(seen), *mark(seen)]
+        found += FLAGS[flag](readings)
+    return [*found, *_kernel_log(readings), *_of_clocks(readings), *mark(readings)]
 
 
-def failures_of(seen: Readings) -> list[str]:
+def failures_of(readings: Readings) -> list[str]:
     """Of the flags those that say that a part of the load was not served as asked: its figures are
     of the rest. They come first, and each says how many.
     """
-    trial, found = seen.trial, list[str]()
+    trial, found = readings.trial, list[str]()
     if trial.set_aside == CUT_SHORT:
         return []
     for failure in trial.traffic.failures:
-        found += FAILURES[failure](seen)
+        found += FAILURES[failure](readings)
     both = (
         trial.stack_check,
         trial.traffic.stack_check,
@@ -59,35 +59,35 @@ def failures_of(seen: Readings) -> list[str]:
     return list(dict.fromkeys(found + carriers))
 
 
-def disturbances(seen: Readings) -> list[str]:
+def disturbances(readings: Readings) -> list[str]:
     """What the machine or the load's side did to a trial; no fault of the server's.
 
     Such a trial says little of the server, so it is worth repeating. The machine comes first: what
     it does makes a generator late, too.
     """
-    trial = seen.trial
-    found = machine_disturbances(seen.at(trial.traffic.main_phase))
-    found += generator_limits(seen)
+    trial = readings.trial
+    found = machine_disturbances(readings.at(trial.traffic.main_phase))
+    found += generator_limits(readings)
     if not trial.traffic.holds:  # of held flows it matters how many there are, not when they came
-        found += late_starts(seen)
-        found += _offered_otherwise(seen)
-    found += _moved_limits(seen)
+        found += late_starts(readings)
+        found += _offered_otherwise(readings)
+    found += _moved_limits(readings)
     if trial.traffic.ended_early:
         found.append("the clients ended before the last reading")
-    return found + _clients_not_running(seen)
+    return found + _clients_not_running(readings)
 
 
-def machine_disturbances(seen: Readings) -> list[str]:
+def machine_disturbances(readings: Readings) -> list[str]:
     """What the machine alone did to a trial in a phase."""
-    found = _suspended(seen)
-    if not why_no_time(seen):
-        found += _disturbed_cores(seen)
+    found = _suspended(readings)
+    if not why_no_time(readings):
+        found += _disturbed_cores(readings)
     return found
 
 
-def _clients_not_running(seen: Readings) -> list[str]:
+def _clients_not_running(readings: Readings) -> list[str]:
     """Whether an HTTP client could not run for a part of the window, however short that is."""
-    load, window = seen.trial.traffic, seen.phases.get("sustain")
+    load, window = readings.trial.traffic, readings.phases.get("sustain")
     if window is None:
         return []
     return [
@@ -100,28 +100,28 @@ def _clients_not_running(seen: Readings) -> list[str]:
     ]
 
 
-def _disturbed_cores(seen: Readings) -> list[str]:
+def _disturbed_cores(readings: Readings) -> list[str]:
     """What falsifies CPU time, the largest share first: it is the cause to look for.
 
     An emulated host has none: its cores are programs among others.
     """
     found = [
         (share, f"{share:.1%} of core {cpu}'s time stolen by the hypervisor")
-        for cpu, share in sorted(core_time.steal_shares(seen).items())
+        for cpu, share in sorted(core_time.steal_shares(readings).items())
         if share > thresholds.STEAL_LIMIT
     ]
-    if not seen.trial.traffic.holds:
-        foreign = core_time.foreign_share(seen)
+    if not readings.trial.traffic.holds:
+        foreign = core_time.foreign_share(readings)
         if foreign is not None and foreign > thresholds.FOREIGN_LIMIT:
             found.append((foreign, f"other programs took {foreign:.1%} of the server's cores"))
-        found += _slowed(seen)
+        found += _slowed(readings)
     return [words for _, words in sorted(found, key=lambda each: -each[0])]
 
 
-def generator_limits(seen: Readings) -> list[str]:
+def generator_limits(readings: Readings) -> list[str]:
     """Signs that the generator, or one of several, did not offer the planned load."""
-    found = generators.limits(seen)
-    kept = seen.trial.traffic.schedule
+    found = generators.limits(readings)
+    kept = readings.trial.traffic.schedule
     if kept and kept.intended > kept.opened:
         found.append(
             count(kept.intended - kept.opened, "connection") + " of the schedule not started"
@@ -129,71 +129,71 @@ def generator_limits(seen: Readings) -> list[str]:
     return found
 
 
-def late_starts(seen: Readings) -> list[str]:
+def late_starts(readings: Readings) -> list[str]:
     """Whether too many connections came too late, and then in bunches."""
-    kept = seen.trial.traffic.schedule
+    kept = readings.trial.traffic.schedule
     if kept and kept.opened and kept.late / kept.opened > thresholds.LATE_LIMIT:
         return [f"{kept.late / kept.opened:.1%} of connections started later than scheduled"]
     return []
 
 
-def _offered_otherwise(seen: Readings) -> list[str]:
+def _offered_otherwise(readings: Readings) -> list[str]:
     """Whether the window missed the load, or the generator began less of it there, or more.
 
     Of a rate so low that a window may have no connection, nothing is said.
     """
-    offered = seen.trial.offered_cps
-    if "rate missed" not in seen.trial.traffic.failures or "sustain" not in seen.phases:
+    offered = readings.trial.offered_cps
+    if "rate missed" not in readings.trial.traffic.failures or "sustain" not in readings.phases:
         return []
-    if offered * seen.phases["sustain"].length < 1:
+    if offered * readings.phases["sustain"].length < 1:
         return []
-    if flows.missed(seen):
-        return [flows.why_no_connection(seen)]
-    begun = flows.begun_rate(seen)
+    if flows.missed(readings):
+        return [flows.why_no_connection(readings)]
+    begun = flows.begun_rate(readings)
     if begun is None or abs(begun - offered) <= thresholds.RATE_TOLERANCE * offered:
         return []
     return [f"the generator began {rate_words(begun)} connections/s of {rate_words(offered)}"]
 
 
-def steadiness_of(seen: Readings) -> Steadiness | None:
+def steadiness_of(readings: Readings) -> Steadiness | None:
     """How steady the rate of a load trial was in its sustain window; None with too few readings.
 
     Of a profile's connections that ended, of HTTP clients' requests by the server's own count.
     """
-    window = seen.phases.get("sustain")
+    window = readings.phases.get("sustain")
     if window is None:
         return None
-    if seen.trial.traffic.unit == "request":
-        return steadiness(served_series(seen.samples("server.requests"), window))
-    return steadiness(completed_series(seen.samples("trex.counter"), window))
+    if readings.trial.traffic.unit == "request":
+        return steadiness(served_series(readings.samples("server.requests"), window))
+    return steadiness(completed_series(readings.samples("trex.counter"), window))
 
 
-def _suspended(seen: Readings) -> list[str]:
+def _suspended(readings: Readings) -> list[str]:
     """Whether the machine slept during the trial; older trials do not say."""
-    asleep = seen.trial.suspended_s or 0.0
+    asleep = readings.trial.suspended_s or 0.0
     if asleep <= thresholds.SUSPENDED_LIMIT_S:
         return []
     return [f"the machine was suspended for {asleep:.1f} s"]
 
 
-def _of_clocks(seen: Readings) -> list[str]:
+def _of_clocks(readings: Readings) -> list[str]:
     """Whether samples of two hosts are cut to the same window less exactly than a window needs."""
-    window = seen.phases.get(seen.trial.traffic.main_phase)
+    window = readings.phases.get(readings.trial.traffic.main_phase)
     if window is None:
         return []
     return [
         f"the clock of host {host} is known to {1000 * clock.error_s:.1f} ms only, which is more "
         f"than {thresholds.CLOCK_LIMIT:.0%} of the window of {window.length:.1f} s"
-        for host, clock in seen.trial.clocks.items()
+        for host, clock in readings.trial.clocks.items()
         if clock.error_s > thresholds.CLOCK_LIMIT * window.length
     ]
 
 
-def _slowed(seen: Readings) -> list[tuple[float, str]]:
+def _slowed(readings: Readings) -> list[tuple[float, str]]:
     """By how much the server's cores were slowed, and words for it, if that was too long for the
     rest of the trial to be its cost.
     """
-    slowed, found = slowed_share(seen), undisturbed(seen)
+    slowed, found = slowed_share(readings), undisturbed(readings)
     if slowed is None or slowed <= thresholds.SLOWED_LIMIT or (found and found.enough):
         return []
     least = thresholds.UNDISTURBED_LEAST_S
@@ -201,10 +201,10 @@ def _slowed(seen: Readings) -> list[tuple[float, str]]:
     return [(slowed, f"the server's cores were {slowed:.1%} slower than at full speed{but}")]
 
 
-def _kernel_log(seen: Readings) -> list[str]:
+def _kernel_log(readings: Readings) -> list[str]:
     """Messages of trouble in the kernel's log between the first and the last reading."""
     counts = {}
-    for series in seen.series("kernel_log.messages"):
+    for series in readings.series("kernel_log.messages"):
         known = [sample.value for sample in series if sample.value is not None]
         if known and known[-1] > known[0]:
             counts[series[0].labels["kind"]] = known[-1] - known[0]
@@ -214,20 +214,22 @@ def _kernel_log(seen: Readings) -> list[str]:
     ]
 
 
-def _moved_limits(seen: Readings) -> list[str]:
+def _moved_limits(readings: Readings) -> list[str]:
     """The limit of connection tracking is the whole machine's: any program may change it."""
-    limits = dict.fromkeys(s.value for s in seen.samples("conntrack.limit") if s.value is not None)
+    limits = dict.fromkeys(
+        s.value for s in readings.samples("conntrack.limit") if s.value is not None
+    )
     if len(limits) < 2:
         return []
     limits_in_order = ", then ".join(f"{limit:,.0f}" for limit in limits)
     return [f"nf_conntrack_max was {limits_in_order}: another program changed it during the trial"]
 
 
-def _of_readings(seen: Readings) -> list[str]:
+def _of_readings(readings: Readings) -> list[str]:
     """What went wrong with reading a profile's connections, and what was sent again."""
-    trial, found = seen.trial, _not_counted(seen)
+    trial, found = readings.trial, _not_counted(readings)
     if "connections failed" in trial.traffic.failures and _all_served(trial.traffic):
-        found += _signs(seen)
+        found += _signs(readings)
     overrun = trial.traffic.overrun_s or 0.0
     if overrun > thresholds.OVERRUN_LIMIT_S:
         found.append(
@@ -240,7 +242,7 @@ def _of_readings(seen: Readings) -> list[str]:
         found.append(
             f"the generator's port cut {count(tls.cut_segments, 'segment')}, which came again"
         )
-    found += _late_handshakes(seen)
+    found += _late_handshakes(readings)
     if (network := trial.traffic.network) and network.no_room:
         found.append(
             f"the generator had no room for {count(network.no_room, 'frame')} of the network"
@@ -250,20 +252,20 @@ def _of_readings(seen: Readings) -> list[str]:
     return found + _failed_collectors(trial)
 
 
-def _not_counted(seen: Readings) -> list[str]:
+def _not_counted(readings: Readings) -> list[str]:
     """What a server was asked for and was not counted: it may have served it."""
-    load = seen.trial.traffic
+    load = readings.trial.traffic
     if "flows not held" in load.failures and load.held_flows is None:
         return ["held flows were not counted"]
-    counted = flows.completed_rate(seen) is not None or flows.missed(seen)
+    counted = flows.completed_rate(readings) is not None or flows.missed(readings)
     if "rate missed" in load.failures and not counted:
         return ["connections of the sustain window were not counted"]
     return []
 
 
-def _late_handshakes(seen: Readings) -> list[str]:
+def _late_handshakes(readings: Readings) -> list[str]:
     """Whether handshakes were waiting for the generator's core for a large part of their time."""
-    tls, latency = seen.trial.traffic.tls, seen.trial.traffic.latency
+    tls, latency = readings.trial.traffic.tls, readings.trial.traffic.latency
     if tls is None or not latency or not tls.handshakes:
         return []
     connect, handshake = (_mean_us(latency, kind) for kind in ("connect", TLS_HANDSHAKE))
@@ -286,9 +288,9 @@ def _mean_us(latency: Histograms, kind: str) -> float | None:
     return whole / counted if counted else None
 
 
-def _failed_connections(seen: Readings) -> list[str]:
+def _failed_connections(readings: Readings) -> list[str]:
     """How many of a profile's connections failed, the limits they met, and where they were lost."""
-    load, found = seen.trial.traffic, list[str]()
+    load, found = readings.trial.traffic, list[str]()
     if load.failed:
         attempted = load.counter("tcps_connattempt")
         found.append(f"{load.failed:,} of {attempted:,} connections failed")
@@ -297,7 +299,7 @@ def _failed_connections(seen: Readings) -> list[str]:
     if load.cut_flows:
         found.append(f"{count(load.cut_flows, 'flow')} had not ended at the end of the drain")
     if not _all_served(load):
-        found += _signs(seen)
+        found += _signs(readings)
     return found + _other_statuses(load)  # causes come first
 
 
@@ -307,9 +309,9 @@ def _all_served(load: Load) -> bool:
     return not load.failed and not load.cut_flows and load.completed >= begun
 
 
-def _signs(seen: Readings) -> list[str]:
+def _signs(readings: Readings) -> list[str]:
     """Where a load was held up, by what was counted."""
-    return _of_limits(seen) + [sign.words for sign in diagnosis(seen)]
+    return _of_limits(readings) + [sign.words for sign in diagnosis(readings)]
 
 
 def _other_statuses(load: Load) -> list[str]:
@@ -325,9 +327,9 @@ def _other_statuses(load: Load) -> list[str]:
     ]
 
 
-def _failed_requests(seen: Readings) -> list[str]:
+def _failed_requests(readings: Readings) -> list[str]:
     """How many of HTTP clients' requests failed or were not answered, and the limits they met."""
-    found, load = list[str](), seen.trial.traffic
+    found, load = list[str](), readings.trial.traffic
     if load.failed:
         found.append(f"{count(load.failed, 'request')} failed")
     if load.http_settings and load.answered is not None:
@@ -337,15 +339,15 @@ def _failed_requests(seen: Readings) -> list[str]:
             found.append(words)
     if load.counted and load.counted.unsent:
         found.append(f"{load.counted.unsent:,} requests were scheduled but not answered by the end")
-    if none := flows.why_no_connection(seen):
+    if none := flows.why_no_connection(readings):
         found.append(none)
-    return found + _of_limits(seen)
+    return found + _of_limits(readings)
 
 
-def _of_limits(seen: Readings) -> list[str]:
+def _of_limits(readings: Readings) -> list[str]:
     """Limits that were reached: what is beyond them fails, or waits, whatever it would cost."""
-    full = full_accept_queue(seen)
-    return [*(reached.words for reached in limits_reached(seen)), *([full] if full else [])]
+    full = full_accept_queue(readings)
+    return [*(reached.words for reached in limits_reached(readings)), *([full] if full else [])]
 
 
 def _failed_collectors(trial: Trial) -> list[str]:
@@ -359,37 +361,37 @@ def _failed_collectors(trial: Trial) -> list[str]:
     return [f"failed during the trial: {reason}" for reason in sorted(lost)]
 
 
-def _of_hold(seen: Readings) -> list[str]:
-    load = seen.trial.traffic
+def _of_hold(readings: Readings) -> list[str]:
+    load = readings.trial.traffic
     if load.held_flows is None or load.held_flows == load.open_flows:
         return []
     return [f"{load.held_flows:,.10g} flows held open, not {load.open_flows:,}"]
 
 
-def _of_rate(seen: Readings) -> list[str]:
-    rate, offered = flows.completed_rate(seen), seen.trial.offered_cps
-    if rate is None or rate >= (1 - thresholds.RATE_TOLERANCE) * flows.asked_rate(seen):
+def _of_rate(readings: Readings) -> list[str]:
+    rate, offered = flows.completed_rate(readings), readings.trial.offered_cps
+    if rate is None or rate >= (1 - thresholds.RATE_TOLERANCE) * flows.asked_rate(readings):
         return []
     return [f"completed {rate_words(rate)} connections/s of {rate_words(offered)} offered"]
 
 
-def _of_number(seen: Readings) -> list[str]:
-    load = seen.trial.traffic
+def _of_number(readings: Readings) -> list[str]:
+    load = readings.trial.traffic
     missing = (load.connections or 0) - load.completed - load.failed
     return [f"{missing:,} of {load.connections:,} connections were not made"] if missing > 0 else []
 
 
-def _wavered(seen: Readings, limit: float) -> list[str]:
-    steady = steadiness_of(seen)
+def _wavered(readings: Readings, limit: float) -> list[str]:
+    steady = steadiness_of(readings)
     if steady is None or steady.variation <= limit:
         return []
     return [f"the rate varied by {steady.variation:.1%} from second to second"]
 
 
-def _of_clients(seen: Readings) -> list[str]:
-    found = _what_set_the_rate(seen)
-    found += _wavered(seen, thresholds.CLOSED_LOOP_VARIATION_LIMIT)
-    overflows = seen.growth("tcp.counter", counter="TcpExtListenOverflows")
+def _of_clients(readings: Readings) -> list[str]:
+    found = _what_set_the_rate(readings)
+    found += _wavered(readings, thresholds.CLOSED_LOOP_VARIATION_LIMIT)
+    overflows = readings.growth("tcp.counter", counter="TcpExtListenOverflows")
     if overflows:
         found.append(f"the accept queue was full {overflows:.0f} times: SYNs were retransmitted")
     return found
@@ -401,12 +403,12 @@ def _of_stack(stack_check: StackCheck) -> str:
     return "carried by the kernel's stack"
 
 
-def _what_set_the_rate(seen: Readings) -> list[str]:
+def _what_set_the_rate(readings: Readings) -> list[str]:
     """Whether the rate of HTTP clients was set by something else than the server."""
-    clients, server = busy_share(seen.on(load_cpus(seen))), busy_share(seen)
+    clients, server = busy_share(readings.on(load_cpus(readings))), busy_share(readings)
     if clients is None or server is None:
         return []
-    told = limit_beside_server(clients, server, bool(seen.trial.offered_cps))
+    told = limit_beside_server(clients, server, bool(readings.trial.offered_cps))
     return [told] if told else []
 
 
@@ -443,6 +445,6 @@ FLAGS: dict[Flag, Callable[[Readings], list[str]]] = {
     "disturbed": disturbances,
     "suspended": _suspended,
     "readings": _of_readings,
-    "unsteady": lambda seen: _wavered(seen, thresholds.VARIATION_LIMIT),
+    "unsteady": lambda readings: _wavered(readings, thresholds.VARIATION_LIMIT),
     "closed loop": _of_clients,
 }

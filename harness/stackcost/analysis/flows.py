@@ -10,7 +10,7 @@ from stackcost.contracts.load.base import ABORTED
 GENERATORS_CLIENTS = {"engine": "generator", "side": "client"}
 
 
-def completed_in(seen: Readings) -> float | None:
+def completed_in(readings: Readings) -> float | None:
     """Connections opened, served and closed that ended inside a phase.
 
     None when not counted, and when none began there either: the phase missed the load, as that of a
@@ -18,65 +18,65 @@ def completed_in(seen: Readings) -> float | None:
     Of HTTP clients requests, by the server's own count; where it keeps none by the clients', who
     tell it of all their time only.
     """
-    if seen.trial.traffic.unit == "request":
-        served = seen.growth("server.requests")
-        whole = seen.trial.traffic.counted
-        if served is None and whole and seen.window:
-            return whole.rate * seen.window.length
+    if readings.trial.traffic.unit == "request":
+        served = readings.growth("server.requests")
+        whole = readings.trial.traffic.counted
+        if served is None and whole and readings.window:
+            return whole.rate * readings.window.length
         return served
-    if missed(seen):
+    if missed(readings):
         return None
-    return seen.growth_of_difference(
+    return readings.growth_of_difference(
         "trex.counter", "counter", "tcps_closed", ABORTED, **GENERATORS_CLIENTS
     )
 
 
-def attempted_in(seen: Readings) -> int | None:
+def attempted_in(readings: Readings) -> int | None:
     """Connections that began inside a phase; None when not counted, as of HTTP clients."""
-    grown = _grown(seen, "tcps_connattempt")
+    grown = _grown(readings, "tcps_connattempt")
     return None if grown is None else round(grown)
 
 
-def why_no_connection(seen: Readings) -> str:
+def why_no_connection(readings: Readings) -> str:
     """Why a phase has no figure per connection although they were counted; empty when it may have.
 
     Less than one is none: between two readings a counter is taken to grow evenly.
     """
-    if missed(seen):
-        return f"no connection fell inside the {seen.phase} window"
-    count = completed_in(seen)
+    if missed(readings):
+        return f"no connection fell inside the {readings.phase} window"
+    count = completed_in(readings)
     if count is None or count >= 1:
         return ""
-    return f"no {seen.trial.traffic.unit} ended in the {seen.phase} window"
+    return f"no {readings.trial.traffic.unit} ended in the {readings.phase} window"
 
 
-def missed(seen: Readings) -> bool:
+def missed(readings: Readings) -> bool:
     """Whether no connection began in a phase, and none ended: it says nothing of the server."""
-    counted = [_grown(seen, name) for name in ("tcps_connattempt", "tcps_closed")]
+    counted = [_grown(readings, name) for name in ("tcps_connattempt", "tcps_closed")]
     return all(number is not None and number < 1 for number in counted)
 
 
-def _grown(seen: Readings, counter: str) -> float | None:
-    return seen.growth("trex.counter", counter=counter, **GENERATORS_CLIENTS)
+def _grown(readings: Readings, counter: str) -> float | None:
+    return readings.growth("trex.counter", counter=counter, **GENERATORS_CLIENTS)
 
 
-def completed_rate(seen: Readings) -> float | None:
+def completed_rate(readings: Readings) -> float | None:
     """The same per second of the phase."""
-    count = completed_in(seen)
-    return None if count is None else count / seen.phases[seen.phase].length
+    count = completed_in(readings)
+    return None if count is None else count / readings.phases[readings.phase].length
 
 
-def begun_rate(seen: Readings) -> float | None:
+def begun_rate(readings: Readings) -> float | None:
     """Connections that began, per second of the phase."""
-    count = attempted_in(seen)
-    return None if count is None else count / seen.phases[seen.phase].length
+    count = attempted_in(readings)
+    return None if count is None else count / readings.phases[readings.phase].length
 
 
-def asked_rate(seen: Readings) -> float:
+def asked_rate(readings: Readings) -> float:
     """What a server was asked for in the phase, connections/s: the offered rate, or what the
     generator began where that is less. What was not begun, no server can complete.
     """
-    offered, begun = seen.trial.offered_cps, begun_rate(seen)
+    offered, begun = readings.trial.offered_cps, begun_rate(readings)
     return offered if begun is None else min(offered, begun)
 
 

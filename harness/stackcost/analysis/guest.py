@@ -8,32 +8,32 @@ EMULATION = "emulation"
 MARK = "measured in "  # what a mark begins with
 
 
-def guest_by(seen: Readings) -> str:
+def guest_by(readings: Readings) -> str:
     """What ran the guest: "KVM" or EMULATION; empty of other machines, and of older trials."""
     return next(
         (
             series[0].labels["by"]
-            for series in seen.series("machine.guest")
+            for series in readings.series("machine.guest")
             if series[0].labels.get("by")
         ),
         "",
     )
 
 
-def why_no_time(seen: Readings) -> str:
+def why_no_time(readings: Readings) -> str:
     """Why a trial has no CPU time that means anything; empty if it has.
 
     An emulator translates instructions, so a second of it is the emulator's work and not that of
     the processor that it stands for. Counts and bytes are right.
     """
-    if guest_by(seen) != EMULATION:
+    if guest_by(readings) != EMULATION:
         return ""
     return "the server's host is emulated: its CPU time is that of the emulator"
 
 
-def mark(seen: Readings) -> list[str]:
+def mark(readings: Readings) -> list[str]:
     """The mark in words, for the trial's flags; empty of other machines."""
-    by = guest_by(seen)
+    by = guest_by(readings)
     if by == EMULATION:
         return [f"{MARK}an emulated guest, which shows that it works, and no cost"]
     return [f"{MARK}a guest on {by}"] if by else []

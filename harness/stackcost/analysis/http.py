@@ -11,10 +11,10 @@ from stackcost.contracts.latency import percentile_us
 from stackcost.contracts.trial import Trial
 
 
-def comparisons(seen: Readings) -> list[Check]:
+def comparisons(readings: Readings) -> list[Check]:
     """What has to hold for a trial's figures to be believed."""
-    served = _served_as_asked(seen.trial)
-    return [*([served] if served else []), checks.time_is_accounted(seen)]
+    served = _served_as_asked(readings.trial)
+    return [*([served] if served else []), checks.time_is_accounted(readings)]
 
 
 def _served_as_asked(trial: Trial) -> Check | None:
@@ -45,47 +45,47 @@ def _served_as_asked(trial: Trial) -> Check | None:
     return Check(name=name, holds=least <= served <= most, wanted=wanted, seen=str(served))
 
 
-def load_cpus(seen: Readings) -> list[int]:
+def load_cpus(readings: Readings) -> list[int]:
     """Cores on which client processes ran and no server was meant to."""
-    own = set(map(str, seen.trial.traffic.processes))
+    own = set(map(str, readings.trial.traffic.processes))
     ran = {
         sample.labels["cpu"]
-        for sample in seen.samples("task.time")
+        for sample in readings.samples("task.time")
         if sample.labels.get("process") in own
     }
-    return sorted(set(map(int, ran)) - set(seen.cpus))
+    return sorted(set(map(int, ran)) - set(readings.cpus))
 
 
-def busy_share(seen: Readings) -> float | None:
+def busy_share(readings: Readings) -> float | None:
     """Share (0 to 1) of some cores' time that was not idle; None when not read."""
-    cores = [core_time.core_seconds(seen, number) for number in seen.cpus]
+    cores = [core_time.core_seconds(readings, number) for number in readings.cpus]
     known = [core.idle for core in cores if core and core.idle is not None]
     if not known or len(known) < len(cores):
         return None
-    return 1 - sum(known) / (seen.phases[seen.phase].length * len(known))
+    return 1 - sum(known) / (readings.phases[readings.phase].length * len(known))
 
 
-def client_cost(seen: Readings) -> dict[str, float | None]:
+def client_cost(readings: Readings) -> dict[str, float | None]:
     """Microseconds of the clients' side per request; never the server's.
 
     "user" and "system": of the client processes, exact as a sum and divided as in the warm-up, or
     else by the kernel's own account of them; "softirq": all of it on the load's cores.
     """
-    own = set(map(str, seen.trial.traffic.processes))
-    by_process = seen.by_label("task.time", "process")
+    own = set(map(str, readings.trial.traffic.processes))
+    by_process = readings.by_label("task.time", "process")
     task = sum(spent for process, spent in by_process.items() if process in own) or None
-    counts = seen.trial.traffic.counted
+    counts = readings.trial.traffic.counted
     used = counts.cpu_seconds if counts else {}
     whole = sum(used.values())
-    user = core_time.user_mode_share(seen, own)
+    user = core_time.user_mode_share(readings, own)
     if user is None and whole:
         user = used["user"] / whole
     seconds = {
         "user": task * user if task and user is not None else None,
         "system": task * (1 - user) if task and user is not None else None,
-        "softirq": core_time.kernel_seconds(seen)["softirq"],
+        "softirq": core_time.kernel_seconds(readings)["softirq"],
     }
-    return cpu.per_connection(seen, seconds)
+    return cpu.per_connection(readings, seconds)
 
 
 def concurrency(trial: Trial) -> float | None:

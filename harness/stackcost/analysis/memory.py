@@ -44,7 +44,7 @@ def fit(points: Sequence[tuple[float, float]]) -> Line | None:
     return Line(float(result.slope), float(result.intercept), straight, tuple(points))
 
 
-def components(seen: Readings, merged: Merged) -> dict[str, float]:
+def components(readings: Readings, merged: Merged) -> dict[str, float]:
     """Bytes of each kind of memory while a trial's flows were open; unknown kinds are absent.
 
     "kernel slab": caches that a connection is made of. "other slab": all others. "socket
@@ -54,36 +54,36 @@ def components(seen: Readings, merged: Merged) -> dict[str, float]:
     packet buffers: no flow holds one, and how many are in use at the moment says nothing of flows.
     "engine reserved": all that its pools took beforehand.
     """
-    seen = seen.at(HOLD)
-    caches = seen.by_label("slab.bytes", "cache")
-    pools = seen.by_label("engine.pool_in_use", "pool", engine="peer")
+    readings = readings.at(HOLD)
+    caches = readings.by_label("slab.bytes", "cache")
+    pools = readings.by_label("engine.pool_in_use", "pool", engine="peer")
     of_flows = [size for pool, size in pools.items() if pool != PACKET_BUFFERS]
-    own = connection_slab(seen, merged)
+    own = connection_slab(readings, merged)
     found = {
         "kernel slab": own,
         "other slab": sum(caches.values()) - (own or 0) if caches else None,
-        "socket buffers": seen.level("sockstat.memory", protocol="TCP"),
-        "process": seen.level("process.pss"),
-        "backend process": seen.level("backend.pss"),
+        "socket buffers": readings.level("sockstat.memory", protocol="TCP"),
+        "process": readings.level("process.pss"),
+        "backend process": readings.level("backend.pss"),
         "engine pools": sum(of_flows) if of_flows else None,
-        "engine reserved": seen.level("engine.pool_reserved", engine="peer"),
+        "engine reserved": readings.level("engine.pool_reserved", engine="peer"),
     }
     return {name: size for name, size in found.items() if size is not None}
 
 
-def connection_slab(seen: Readings, merged: Merged, also: Collection[str] = ()) -> float | None:
+def connection_slab(readings: Readings, merged: Merged, also: Collection[str] = ()) -> float | None:
     """Bytes of the slab caches that connections are made of, and of others; None if not read."""
-    caches = seen.by_label("slab.bytes", "cache")
+    caches = readings.by_label("slab.bytes", "cache")
     own = {cache: caches[cache] for cache in also if cache in caches}
-    own |= _of_connections(seen, merged)
+    own |= _of_connections(readings, merged)
     return sum(own.values()) if own else None
 
 
-def _of_connections(seen: Readings, merged: Merged) -> dict[str, float]:
+def _of_connections(readings: Readings, merged: Merged) -> dict[str, float]:
     return connection_bytes(
-        seen.by_label("slab.bytes", "cache"),
-        seen.by_label("slab.objects", "cache"),
-        seen.level("slab.active", cache=SOCKETS),
+        readings.by_label("slab.bytes", "cache"),
+        readings.by_label("slab.objects", "cache"),
+        readings.level("slab.active", cache=SOCKETS),
         merged,
     )
 
@@ -94,7 +94,7 @@ def lines(holds: Sequence[Readings], merged: Merged) -> dict[str, Line]:
     `holds`: in the order in which they were made. A process may keep memory of flows that have
     closed, so its line goes only through the holds that had more flows than any before.
     """
-    sizes = [(held_flows(seen), components(seen, merged)) for seen in holds]
+    sizes = [(held_flows(readings), components(readings, merged)) for readings in holds]
     growing = [
         (flows, found)
         for at, (flows, found) in enumerate(sizes)
@@ -112,11 +112,11 @@ def cache_lines(holds: Sequence[Readings], merged: Merged) -> dict[str, Line]:
     return _fit_each(
         [
             (
-                held_flows(seen),
-                (hold := seen.at(HOLD)).by_label("slab.bytes", "cache")
+                held_flows(readings),
+                (hold := readings.at(HOLD)).by_label("slab.bytes", "cache")
                 | _of_connections(hold, merged),
             )
-            for seen in holds
+            for readings in holds
         ]
     )
 
@@ -125,20 +125,20 @@ def socket_lines(holds: Sequence[Readings]) -> dict[str, Line]:
     """TCP sockets of the kernel over open flows, by where they are: those of the system's namespace
     ("own"), and of the server behind a device ("backend").
     """
-    return _fit_each([(held_flows(seen), _sockets(seen)) for seen in holds])
+    return _fit_each([(held_flows(readings), _sockets(readings)) for readings in holds])
 
 
-def _sockets(seen: Readings) -> dict[str, float]:
+def _sockets(readings: Readings) -> dict[str, float]:
     found = {
-        "own": seen.at(HOLD).level("sockstat.sockets", protocol="TCP", state="inuse"),
-        "backend": seen.at(HOLD).level("backend.sockets"),
+        "own": readings.at(HOLD).level("sockstat.sockets", protocol="TCP", state="inuse"),
+        "backend": readings.at(HOLD).level("backend.sockets"),
     }
     return {name: count for name, count in found.items() if count is not None}
 
 
-def held_flows(seen: Readings) -> float:
+def held_flows(readings: Readings) -> float:
     """Flows that were open while memory was read, by the generator's count."""
-    held = seen.trial.traffic.held_flows
+    held = readings.trial.traffic.held_flows
     assert held is not None, "a trial whose flows were not counted is in no figure"
     return held
 

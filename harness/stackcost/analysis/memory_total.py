@@ -42,10 +42,10 @@ def owners(holds: Sequence[Readings]) -> dict[str, dict[str, Owned]]:
     counted: dict[str, dict[str, list[float]]] = defaultdict(
         lambda: defaultdict(lambda: [0.0, 0.0])
     )
-    flows = sum(held_flows(seen) for seen in holds)
-    for seen in holds:
+    flows = sum(held_flows(readings) for readings in holds)
+    for readings in holds:
         for place, metric in enumerate(("slab.left", "slab.passed")):
-            for sample in seen.samples(metric):
+            for sample in readings.samples(metric):
                 if sample.value:
                     cache, stack = sample.labels["cache"], sample.labels["stack"]
                     counted[cache][table().owner(stack)][place] += sample.value
@@ -119,7 +119,7 @@ class HoldTrials:
         Devices have none, or share theirs between flows.
         """
         found = {number: _not_held(trials) for number, trials in self._by_round.items()}
-        device = any(_is_device(seen) for seen in self.trials)
+        device = any(_is_device(readings) for readings in self.trials)
         if self._wanted() == KERNEL_STACK and not device:
             for number, places in self.sockets.items():
                 found[number] = found[number] or _sockets_are_no_flows(places)
@@ -173,8 +173,8 @@ class HoldTrials:
     @cached_property
     def _by_round(self) -> dict[int, list[Readings]]:
         rounds: dict[int, list[Readings]] = defaultdict(list)
-        for seen in self.trials:
-            rounds[seen.trial.round].append(seen)
+        for readings in self.trials:
+            rounds[readings.trial.round].append(readings)
         return rounds
 
     @property
@@ -198,7 +198,7 @@ class HoldTrials:
     def _unread(self) -> str:
         """Which kind that counts was to be read and never was, and why; empty if there is none."""
         for kind in self._wanted():
-            reasons = (seen.why_unknown(READ_FROM.get(kind, "")) for seen in self.trials)
+            reasons = (readings.why_unknown(READ_FROM.get(kind, "")) for readings in self.trials)
             if kind not in self._every_kind and (why := next(filter(None, reasons), "")):
                 return f"{kind}: {why}"
         return ""
@@ -210,18 +210,18 @@ class HoldTrials:
     def _wanted(self) -> tuple[str, ...]:
         if "engine pools" in self._every_kind:
             return OWN_STACK
-        return ON_HEAP if any(has_peer(seen) for seen in self.trials) else KERNEL_STACK
+        return ON_HEAP if any(has_peer(readings) for readings in self.trials) else KERNEL_STACK
 
 
-def _is_device(seen: Readings) -> bool:
+def _is_device(readings: Readings) -> bool:
     """By the suite's name for it; one of the user's own by the frames that were counted at it."""
-    return seen.trial.server.startswith("dut/") or seen.trial.traffic.frames is not None
+    return readings.trial.server.startswith("dut/") or readings.trial.traffic.frames is not None
 
 
 def _not_held(trials: Sequence[Readings]) -> str:
     """Which flows of a round were not held as asked for; empty if all were."""
-    for seen in trials:
-        asked, held = seen.trial.traffic.open_flows or 0, held_flows(seen)
+    for readings in trials:
+        asked, held = readings.trial.traffic.open_flows or 0, held_flows(readings)
         if abs(held - asked) > HELD_LIMIT * asked:
             return f"{held:,.0f} of {asked:,} flows were held"
     return ""

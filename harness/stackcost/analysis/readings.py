@@ -151,10 +151,10 @@ def kept(find: Callable[[Readings], Found]) -> Callable[[Readings], Found]:
     """A function whose result is kept with the readings: many figures rest on the same one."""
 
     @wraps(find)
-    def of(seen: Readings) -> Found:
-        if find not in seen._found:
-            seen._found[find] = find(seen)
-        return seen._found[find]  # type: ignore[no-any-return]
+    def of(readings: Readings) -> Found:
+        if find not in readings._found:
+            readings._found[find] = find(readings)
+        return readings._found[find]  # type: ignore[no-any-return]
 
     return of
 

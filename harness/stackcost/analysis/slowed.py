@@ -3,48 +3,48 @@
 from stackcost.analysis.readings import Readings
 
 
-def slowed_share(seen: Readings) -> float | None:
+def slowed_share(readings: Readings) -> float | None:
     """By how much longer a piece of known work took than it can: 0.1 is a tenth; mean of the cores.
 
     It can take as little as it ever did since the server was started. None when not read.
     """
-    shares = [_of_core(seen, cpu) for cpu in seen.cpus]
+    shares = [_of_core(readings, cpu) for cpu in readings.cpus]
     known = [share for share in shares if share is not None]
     return sum(known) / len(known) if known and len(known) == len(shares) else None
 
 
-def memory_read_seconds(seen: Readings) -> float | None:
+def memory_read_seconds(readings: Readings) -> float | None:
     """Time of one read from beyond a core's own caches, mean of the cores; None when not read."""
-    return _mean_seconds(seen, "core.memory_read_time")
+    return _mean_seconds(readings, "core.memory_read_time")
 
 
-def system_call_seconds(seen: Readings) -> float | None:
+def system_call_seconds(readings: Readings) -> float | None:
     """What a pair of known system calls took on the server's cores; None when not read."""
-    return _mean_seconds(seen, "core.system_call_time")
+    return _mean_seconds(readings, "core.system_call_time")
 
 
-def _mean_seconds(seen: Readings, metric: str) -> float | None:
-    spent, count = seen.growth(metric), seen.growth("core.work_count")
+def _mean_seconds(readings: Readings, metric: str) -> float | None:
+    spent, count = readings.growth(metric), readings.growth("core.work_count")
     return spent / count if spent is not None and count else None
 
 
-def _of_core(seen: Readings, cpu: int) -> float | None:
+def _of_core(readings: Readings, cpu: int) -> float | None:
     spent, count = (
-        seen.growth(metric, cpu=str(cpu)) for metric in ("core.work_time", "core.work_count")
+        readings.growth(metric, cpu=str(cpu)) for metric in ("core.work_time", "core.work_count")
     )
-    least = least_seconds(seen, cpu)
+    least = least_seconds(readings, cpu)
     if spent is None or not count or not least:
         return None
     # The end of a window, that is in no whole block yet, may have been faster than any block was.
     return max(spent / count / least - 1, 0.0)
 
 
-def least_seconds(seen: Readings, cpu: int) -> float | None:
+def least_seconds(readings: Readings, cpu: int) -> float | None:
     """The least that the piece of known work took on a core since the server was started."""
     return min(
         (
             sample.value
-            for sample in seen.samples("core.work_least")
+            for sample in readings.samples("core.work_least")
             if sample.labels.get("cpu") == str(cpu) and sample.value is not None
         ),
         default=None,

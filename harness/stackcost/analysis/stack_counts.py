@@ -35,13 +35,13 @@ class StackCount(NamedTuple):
 
 
 @kept
-def stacks(seen: Readings) -> list[StackCount]:
+def stacks(readings: Readings) -> list[StackCount]:
     """What the server's side was found in, on its cores, in a phase; idle polling too."""
-    window = seen.window
+    window = readings.window
     if window is None:
         return []
-    wanted, found = set(map(str, seen.cpus)), []
-    for series in seen.series("stack.samples"):
+    wanted, found = set(map(str, readings.cpus)), []
+    for series in readings.series("stack.samples"):
         labels = series[0].labels
         if labels.get("cpu") not in wanted:
             continue
@@ -52,14 +52,16 @@ def stacks(seen: Readings) -> list[StackCount]:
     return found
 
 
-def sampled_user_share(seen: Readings, processes: Collection[str] | None = None) -> float | None:
+def sampled_user_share(
+    readings: Readings, processes: Collection[str] | None = None
+) -> float | None:
     """Share (0 to 1) of user mode in the samples of tasks on some cores in a phase.
 
     `processes`: those of these alone; None: of all tasks. None with fewer than SHARE_SAMPLES.
     """
     found = [
         each
-        for each in stacks(seen)
+        for each in stacks(readings)
         if each.kind in TASKS and (processes is None or each.process in processes)
     ]
     whole = sum(each.times for each in found)

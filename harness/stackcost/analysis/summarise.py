@@ -43,10 +43,10 @@ def core_shares(trials: Sequence[Readings]) -> dict[str, dict[str, float]]:
     A kind that was not read is absent, and so is a core of which nothing was.
     """
     shares: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for seen in trials:
-        for core in seen.by_label("cpu.exact_time", "cpu"):
-            length = seen.phases["sustain"].length
-            for kind, spent in _seconds(seen, core).items():
+    for readings in trials:
+        for core in readings.by_label("cpu.exact_time", "cpu"):
+            length = readings.phases["sustain"].length
+            for kind, spent in _seconds(readings, core).items():
                 shares[core][kind].append(spent / length)
     return {
         core: {kind: median(values) for kind, values in kinds.items()}
@@ -54,16 +54,16 @@ def core_shares(trials: Sequence[Readings]) -> dict[str, dict[str, float]]:
     }
 
 
-def _seconds(seen: Readings, core: str) -> dict[str, float]:
+def _seconds(readings: Readings, core: str) -> dict[str, float]:
     """Seconds of one core by kind; of an engine's, those of polling in vain stand apart.
 
     They are taken off user time, where an engine polls, and what is more than that off system time.
     """
-    account = core_seconds(seen, int(core))
+    account = core_seconds(readings, int(core))
     kinds = asdict(account) if account else {}
     seconds = {kind: kinds[kind] for kind in KINDS if kinds.get(kind) is not None}
-    whole = seen.growth("engine.time", cpu=core)
-    busy = seen.growth("engine.busy_time", cpu=core)
+    whole = readings.growth("engine.time", cpu=core)
+    busy = readings.growth("engine.busy_time", cpu=core)
     if whole is None or busy is None:
         return seconds
     left = seconds[IDLE_POLLING] = whole - busy
@@ -77,10 +77,10 @@ def _seconds(seen: Readings, core: str) -> dict[str, float]:
 def summarise(trials: Sequence[Trial], context: Context) -> Summary:
     """The whole answer of a run; figures of parts that did not run are None with a reason."""
     every_trial = [Readings(trial, context.server_cpus) for trial in trials]
-    everything = [seen for seen in every_trial if not seen.trial.set_aside]
+    everything = [readings for readings in every_trial if not readings.trial.set_aside]
     past = _past_ceiling(everything, context)
-    loads = [seen for seen in everything if not seen.trial.traffic.holds]
-    loaded = {seen.trial.server for seen in loads}
+    loads = [readings for readings in everything if not readings.trial.traffic.holds]
+    loaded = {readings.trial.server for readings in loads}
     common = headline(loads, loaded, context.ceilings, past).rate
     return Summary(
         run=context.run,
@@ -102,7 +102,7 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
                 context.merged_caches,
             )
         ],
-        trials=[_row(seen, context) for seen in every_trial],
+        trials=[_row(readings, context) for readings in every_trial],
         tcp=context.tcp,
         backend_on=context.backend_on,
         ceilings=context.ceilings,
@@ -118,19 +118,19 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
 def _past_ceiling(trials: Sequence[Readings], context: Context) -> dict[int, str]:
     """By the number of a load trial, the first sign that its server was past its ceiling."""
     signs = {
-        seen.trial.number: overload(seen, _spins(seen, context))
-        for seen in trials
-        if not seen.trial.traffic.holds
+        readings.trial.number: overload(readings, _spins(readings, context))
+        for readings in trials
+        if not readings.trial.traffic.holds
     }
     return {number: found[0] for number, found in signs.items() if found}
 
 
-def _spins(seen: Readings, context: Context) -> bool:
+def _spins(readings: Readings, context: Context) -> bool:
     """Whether the server may poll while it waits: by its tier (net.core.busy_poll, busy_read), or
     on Onload, where most profiles let it.
     """
-    changes = context.tuning.get(seen.trial.server, [])
-    return is_onload(seen) or any(
+    changes = context.tuning.get(readings.trial.server, [])
+    return is_onload(readings) or any(
         "busy_" in change.setting and change.after not in (None, "0") for change in changes
     )
 
@@ -145,13 +145,13 @@ def _server_result(
 ) -> ServerResult:
     """`common`: the load at which the costs of all systems are quoted; None: each has its own."""
     name = system.name
-    own = [seen for seen in everything if seen.trial.server == name]
-    loads = [seen for seen in own if not seen.trial.traffic.holds]
-    lengths = {seen.trial.response_bytes for seen in own} - {None}
+    own = [readings for readings in everything if readings.trial.server == name]
+    loads = [readings for readings in own if not readings.trial.traffic.holds]
+    lengths = {readings.trial.response_bytes for readings in own} - {None}
     offered: dict[tuple[str, float], list[Readings]] = {}
-    for seen in loads:
-        key = seen.trial.traffic.test, seen.trial.offered_cps
-        offered.setdefault(key, []).append(seen)
+    for readings in loads:
+        key = readings.trial.traffic.test, readings.trial.offered_cps
+        offered.setdefault(key, []).append(readings)
     return ServerResult(
         **system.model_dump(),
         response_bytes=lengths.pop() if len(lengths) == 1 else None,
@@ -175,9 +175,9 @@ def _memory_by_state(
         if (held := trial.load_as(HeldFlows)) and held.not_opened:
             not_opened.setdefault(held.state, []).append(held.not_opened)
             by_state.setdefault(held.state, [])
-    for seen in own:
-        if seen.trial.traffic.holds:
-            by_state.setdefault(seen.trial.traffic.state, []).append(seen)
+    for readings in own:
+        if readings.trial.traffic.holds:
+            by_state.setdefault(readings.trial.traffic.state, []).append(readings)
     found = {
         state: HoldTrials(holds, merged, not_opened.get(state, ()))
         for state, holds in by_state.items()
@@ -217,9 +217,11 @@ def _level(
     context: Context,
     past: Mapping[int, str],
 ) -> Level:
-    settings = next(filter(None, (seen.trial.traffic.http_settings for seen in trials)), None)
-    counts = filter(None, (seen.trial.traffic.counted for seen in trials))
-    made = [seen.trial for seen in trials]
+    settings = next(
+        filter(None, (readings.trial.traffic.http_settings for readings in trials)), None
+    )
+    counts = filter(None, (readings.trial.traffic.counted for readings in trials))
+    made = [readings.trial for readings in trials]
     return Level(
         offered_cps=offered,
         test=test,
@@ -233,7 +235,7 @@ def _level(
         timed=timed(made),
         attempted=_attempted(trials),
         acceptance=[] if test else acceptance(trials),
-        flagged_trials=sum(bool(flags_of(seen)) for seen in trials),
+        flagged_trials=sum(bool(flags_of(readings)) for readings in trials),
         past_ceiling=next((past[t.trial.number] for t in trials if t.trial.number in past), ""),
         not_held=_not_held(trials, context, past),
         generators={
@@ -247,30 +249,30 @@ def _not_held(trials: Sequence[Readings], context: Context, past: Mapping[int, s
     """Empty for a load that was held. "past the ceiling" only where the server had no time left,
     or a queue of it overflowed, in a trial: else what was asked for was lost for another reason.
     """
-    over = [seen for seen in trials if seen.trial.number in past]
+    over = [readings for readings in trials if readings.trial.number in past]
     if not over:
         return ""
-    for seen in over:
-        full = bool(out_of_time(seen, _spins(seen, context)))
-        if full or any(queues(seen)):
+    for readings in over:
+        full = bool(out_of_time(readings, _spins(readings, context)))
+        if full or any(queues(readings)):
             return "past the ceiling"
     return "not all passed"
 
 
 def _attempted(trials: Sequence[Readings]) -> int | None:
-    counts = [_begun_in(seen) for seen in trials]
+    counts = [_begun_in(readings) for readings in trials]
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None
 
 
-def _begun_in(seen: Readings) -> int | None:
+def _begun_in(readings: Readings) -> int | None:
     """Connections that began while the times of connections were recorded."""
-    told = seen.trial.traffic.begun
-    return flows.attempted_in(seen) if told is None else told
+    told = readings.trial.traffic.begun
+    return flows.attempted_in(readings) if told is None else told
 
 
-def _row(seen: Readings, context: Context) -> TrialRow:
-    trial, load = seen.trial, seen.trial.traffic
+def _row(readings: Readings, context: Context) -> TrialRow:
+    trial, load = readings.trial, readings.trial.traffic
     return TrialRow(
         number=trial.number,
         round=trial.round,
@@ -282,16 +284,17 @@ def _row(seen: Readings, context: Context) -> TrialRow:
         completed=load.completed,
         failed=load.failed,
         retransmitted=load.retransmitted,
-        figures={} if load.holds else registry.of_trial(LoadTrials([seen], context, load.test)),
-        flags=flags_of(seen) + ([f"in no figure: {trial.set_aside}"] if trial.set_aside else []),
-        failures=failures_of(seen),
-        disturbed=[] if trial.set_aside else disturbances(seen),
+        figures={} if load.holds else registry.of_trial(LoadTrials([readings], context, load.test)),
+        flags=flags_of(readings)
+        + ([f"in no figure: {trial.set_aside}"] if trial.set_aside else []),
+        failures=failures_of(readings),
+        disturbed=[] if trial.set_aside else disturbances(readings),
         set_aside=trial.set_aside,
-        checks=[] if trial.set_aside else _checks(seen),
+        checks=[] if trial.set_aside else _checks(readings),
     )
 
 
-def _checks(seen: Readings) -> list[checks.Check]:
-    if seen.trial.traffic.unit == "request":
-        return http.comparisons(seen)
-    return checks.checks(seen)
+def _checks(readings: Readings) -> list[checks.Check]:
+    if readings.trial.traffic.unit == "request":
+        return http.comparisons(readings)
+    return checks.checks(readings)

@@ -39,22 +39,22 @@ class Undisturbed(NamedTuple):
 
 
 @kept
-def undisturbed(seen: Readings) -> Undisturbed | None:
+def undisturbed(readings: Readings) -> Undisturbed | None:
     """None of a trial that was not read often, as a TRex's is not, of one of a search, which is
     judged by what it lost whenever that was, and where the server did not keep up with its load.
 
     What such a server completes is less while it is slowed, and when it did is not known.
     """
-    own, edges = own_series(seen), _edges(seen)
-    rate, offered = completed_rate(seen), seen.trial.offered_cps
-    requests = seen.trial.traffic.unit == "request"
+    own, edges = own_series(readings), _edges(readings)
+    rate, offered = completed_rate(readings), readings.trial.offered_cps
+    requests = readings.trial.traffic.unit == "request"
     if requests or not offered or rate is None or not kept_up(rate, offered):
         return None
-    if has_peer(seen) and "busy" not in own:
+    if has_peer(readings) and "busy" not in own:
         return None
     if not own or len(edges) < 2:
         return None
-    slowed = np.max([_slowed(seen, each, edges) for each in seen.cpus], axis=0)
+    slowed = np.max([_slowed(readings, each, edges) for each in readings.cpus], axis=0)
     good = slowed <= SLOWED_LIMIT
     lengths = np.diff(edges)
     seconds = float(lengths[good].sum())
@@ -77,51 +77,51 @@ def undisturbed(seen: Readings) -> Undisturbed | None:
             if part.sum()
         },
         float(np.average(slowed[good], weights=lengths[good])),
-        _memory_read_seconds(seen, edges, good),
+        _memory_read_seconds(readings, edges, good),
     )
 
 
-def slowed_by(seen: Readings) -> float | None:
+def slowed_by(readings: Readings) -> float | None:
     """By how much longer than its minimum the known work took during the time of a trial's cost."""
-    found = undisturbed(seen)
-    return found.slowed if found and found.enough else slowed_share(seen)
+    found = undisturbed(readings)
+    return found.slowed if found and found.enough else slowed_share(readings)
 
 
-def _edges(seen: Readings) -> np.ndarray:
+def _edges(readings: Readings) -> np.ndarray:
     """Moments in the sustain window at which the speed of all cores was known."""
-    window = seen.phases.get("sustain")
-    times = [[s.time for part in _work(seen, each) for s in part] for each in seen.cpus]
+    window = readings.phases.get("sustain")
+    times = [[s.time for part in _work(readings, each) for s in part] for each in readings.cpus]
     if not window or not times or not all(times):
         return np.array([])
     moments = np.array(min(times, key=len))
     return np.unique(moments[(window.start <= moments) & (moments <= window.end)])
 
 
-def _work(seen: Readings, core: int) -> list[list[Sample]]:
-    return seen.series("core.work_time", cpu=str(core))
+def _work(readings: Readings, core: int) -> list[list[Sample]]:
+    return readings.series("core.work_time", cpu=str(core))
 
 
-def _slowed(seen: Readings, core: int, edges: np.ndarray) -> np.ndarray:
+def _slowed(readings: Readings, core: int, edges: np.ndarray) -> np.ndarray:
     """By slice; infinite where the work was not done."""
-    (spent,), (count,) = _work(seen, core), seen.series("core.work_count", cpu=str(core))
+    (spent,), (count,) = _work(readings, core), readings.series("core.work_count", cpu=str(core))
     done = np.diff(_at(count, edges))
-    least = least_seconds(seen, core)
+    least = least_seconds(readings, core)
     with np.errstate(divide="ignore", invalid="ignore"):
         slowed = np.diff(_at(spent, edges)) / done / (least or np.nan) - 1
     return np.where(np.isfinite(slowed), slowed, np.inf)
 
 
-def _memory_read_seconds(seen: Readings, edges: np.ndarray, good: np.ndarray) -> float | None:
+def _memory_read_seconds(readings: Readings, edges: np.ndarray, good: np.ndarray) -> float | None:
     """Mean over the reads of all cores in the slices that are good."""
     spent, done = (
         [
             np.diff(_at(series, edges))[good].sum()
-            for each in seen.cpus
-            for series in seen.series(metric, cpu=str(each))
+            for each in readings.cpus
+            for series in readings.series(metric, cpu=str(each))
         ]
         for metric in ("core.memory_read_time", "core.work_count")
     )
-    return float(sum(spent) / sum(done)) if len(spent) == len(seen.cpus) and sum(done) else None
+    return float(sum(spent) / sum(done)) if len(spent) == len(readings.cpus) and sum(done) else None
 
 
 def _at(series: Sequence[Sample], edges: np.ndarray) -> np.ndarray:

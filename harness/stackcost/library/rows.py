@@ -26,17 +26,17 @@ from stackcost.report.http_figures import series
 Row = dict[str, Any]
 
 
-def why(run: str, system: str, seen: Readings) -> Iterator[Row]:
+def why(run: str, system: str, readings: Readings) -> Iterator[Row]:
     """CPU time by what was done and on whose behalf in one trial."""
     head = {
         "run": run,
-        "trial": seen.trial.number,
-        "round": seen.trial.round,
+        "trial": readings.trial.number,
+        "round": readings.trial.round,
         "system": system,
-        "test": seen.trial.traffic.test,
-        "offered_cps": seen.trial.offered_cps,
+        "test": readings.trial.traffic.test,
+        "offered_cps": readings.trial.offered_cps,
     }
-    found, reason = attribution(seen), why_none(seen)
+    found, reason = attribution(readings), why_none(readings)
     if reason or not found:
         yield {**head, "reason": reason}
         return
@@ -44,11 +44,11 @@ def why(run: str, system: str, seen: Readings) -> Iterator[Row]:
         yield {**head, **part._asdict(), "reason": ""}
 
 
-def counts(run: str, system: str, seen: Readings) -> Iterator[Row]:
+def counts(run: str, system: str, readings: Readings) -> Iterator[Row]:
     """Instructions by task, mode and function in one trial; none of one that was timed."""
-    trial = seen.trial
+    trial = readings.trial
     head = {"run": run, "trial": trial.number, "round": trial.round}
-    for each in counted.counts(seen):
+    for each in counted.counts(readings):
         yield {**head, "system": system, "offered_cps": trial.offered_cps, **each._asdict()}
 
 
@@ -92,9 +92,9 @@ def steps(summary: CeilingSummary) -> Iterator[Row]:
 
 def samples(run: str, system: str, trial: Trial, metrics: tuple[str, ...]) -> Iterator[Row]:
     """The samples of one trial, of some metrics or of all."""
-    seen = Readings(trial)
-    first = min((window.start for window in seen.phases.values()), default=0.0)
-    for sample in seen.samples(*metrics) if metrics else trial.samples:
+    readings = Readings(trial)
+    first = min((window.start for window in readings.phases.values()), default=0.0)
+    for sample in readings.samples(*metrics) if metrics else trial.samples:
         core = sample.labels.get("cpu", "")
         yield {
             "run": run,
@@ -102,7 +102,7 @@ def samples(run: str, system: str, trial: Trial, metrics: tuple[str, ...]) -> It
             "round": trial.round,
             "system": system,
             "phase": next(
-                (n for n, w in seen.phases.items() if w.start <= sample.time <= w.end), ""
+                (n for n, w in readings.phases.items() if w.start <= sample.time <= w.end), ""
             ),
             "seconds": sample.time - first,
             "metric": sample.metric,

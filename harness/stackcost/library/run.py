@@ -81,8 +81,8 @@ class Run:
             (
                 row
                 for folder, before in self._numbered()
-                for seen in sampled_trials(folder)
-                for row in rows.why(folder.manifest().run, before + seen.trial.server, seen)
+                for readings in sampled_trials(folder)
+                for row in rows.why(folder.manifest().run, before + readings.trial.server, readings)
             ),
         )
 
@@ -97,8 +97,10 @@ class Run:
             (
                 row
                 for folder, before in self._numbered()
-                for seen in sampled_trials(folder)
-                for row in rows.counts(folder.manifest().run, before + seen.trial.server, seen)
+                for readings in sampled_trials(folder)
+                for row in rows.counts(
+                    folder.manifest().run, before + readings.trial.server, readings
+                )
             ),
         )
 

@@ -85,9 +85,9 @@ class Watch:
 
     def stored(self, trial: Trial, session: ServerSession) -> None:
         """Its flags and its cost, as they will be in the answer."""
-        seen = Readings(trial, session.experiment.cores.server)
-        flags = [f"trial {trial.number}, {trial.server}: {each}" for each in flags_of(seen)]
-        cost = None if trial.traffic.holds else whole_cost(seen)
+        readings = Readings(trial, session.experiment.cores.server)
+        flags = [f"trial {trial.number}, {trial.server}: {each}" for each in flags_of(readings)]
+        cost = None if trial.traffic.holds else whole_cost(readings)
         with self._lock:
             self._trials += 1
             self._flags.extend(flags)

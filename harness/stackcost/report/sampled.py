@@ -14,14 +14,14 @@ from stackcost.host.files import write_whole
 from stackcost.store import RunFolder
 
 
-def weighted(seen: Readings) -> dict[str, float]:
+def weighted(readings: Readings) -> dict[str, float]:
     """Microseconds per connection by stack: functions with ";" between them, the outermost first.
 
     Each begins with its kind of time. A kind without a sample, and the loop of a polling peer, are
     one stack each. Empty where the cost or the stacks are not known.
     """
     found: dict[str, float] = defaultdict(float)
-    for of in kinds_of(seen):
+    for of in kinds_of(readings):
         if file := of.whole:
             found[f"{of.kind};{file}"] += of.us
             continue
@@ -31,7 +31,7 @@ def weighted(seen: Readings) -> dict[str, float]:
         for each in of.samples:
             found[f"{of.kind};{each.stack}"] += of.us * each.times / times
     if found:
-        for part in interrupts(seen):
+        for part in interrupts(readings):
             found[f"irq;{part.behalf};{part.category}"] += part.us
     return dict(found)
 
@@ -61,9 +61,11 @@ def folded_stacks(run: RunFolder) -> dict[SampledLoad, Folded]:
     Loads without samples, or without a known cost, are left out.
     """
     found: dict[SampledLoad, list[Folded]] = defaultdict(list)
-    for seen in sampled_trials(run):
-        if stacks := weighted(seen):
-            load = SampledLoad(seen.trial.server, seen.trial.traffic.test, seen.trial.offered_cps)
+    for readings in sampled_trials(run):
+        if stacks := weighted(readings):
+            load = SampledLoad(
+                readings.trial.server, readings.trial.traffic.test, readings.trial.offered_cps
+            )
             found[load].append(stacks)
     return {load: _mean(every) for load, every in found.items()}
 

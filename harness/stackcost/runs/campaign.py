@@ -125,8 +125,8 @@ def _disturbed(trial: Trial, cpus: Collection[int]) -> bool:
     """
     if trial.load_as(SearchStep):
         return needs_repeat(trial)
-    seen = Readings(trial, cpus)
-    return not why_no_time(seen) and bool(disturbances(seen))
+    readings = Readings(trial, cpus)
+    return not why_no_time(readings) and bool(disturbances(readings))
 
 
 AGAIN = ", repeated because it was disturbed"

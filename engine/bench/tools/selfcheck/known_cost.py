@@ -109,7 +109,7 @@ class Values:
     """Of an answer, one for each round."""
 
     known: list[float] = field(default_factory=list)
-    seen: list[float] = field(default_factory=list)
+    readings: list[float] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
 
     def take(self, answer: Answer, made: Made, bases: Sequence[Made]) -> None:
@@ -221,16 +221,16 @@ def made_with(
         if added.walks:
             apply_rules(namespace, added.walks)
         (trial,) = yield planned
-    seen, walks = Readings(trial, cores), 0.0
+    readings, walks = Readings(trial, cores), 0.0
     if added.walks:
-        walks = _walks_cost(seen, sends, packets(namespace))
+        walks = _walks_cost(readings, sends, packets(namespace))
         apply_rules(namespace, 0)
-    cost = dict(cpu.server_cost(seen))
+    cost = dict(cpu.server_cost(readings))
     # What was added in softirq is known for the whole window, not for its undisturbed parts.
-    undisturbed, whole = cost["softirq"], cpu.uncorrected_cost(seen)["softirq"]
+    undisturbed, whole = cost["softirq"], cpu.uncorrected_cost(readings)["softirq"]
     scale = whole / undisturbed if whole and undisturbed else 1.0
     cost["softirq"] = whole
-    divided = attribution(seen)
+    divided = attribution(readings)
     parts = [
         part if part.kind in cost else part._replace(us=part.us * scale, error=part.error * scale)
         for part in (divided.parts if divided else ())
@@ -238,13 +238,13 @@ def made_with(
     return Made(cost, by_category(parts), server.burnt(first, server.burns), walks)
 
 
-def _walks_cost(seen: Readings, sends: Sends, met_the_rules: int) -> float:
+def _walks_cost(readings: Readings, sends: Sends, met_the_rules: int) -> float:
     """Microseconds per connection for the rules; `met_the_rules`: packets in the whole trial.
 
     The server's packets depend on its connections, those of the separate program on time.
     """
-    connections = completed_in(seen)
+    connections = completed_in(readings)
     assert connections is not None, "connections were not counted"
-    sustained = sends.within(seen.phases["sustain"])
-    of_server = (met_the_rules - sends.walks) / seen.trial.traffic.completed
+    sustained = sends.within(readings.phases["sustain"])
+    of_server = (met_the_rules - sends.walks) / readings.trial.traffic.completed
     return sustained.cost * (of_server + sustained.walks / connections)

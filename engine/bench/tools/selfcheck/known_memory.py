@@ -120,8 +120,8 @@ def known_memory_steps(
         name = f"{HOLD_BYTES:,} bytes that the server allocates per flow: process"
         pairs[name].append((HOLD_BYTES, full["process"].slope - plain["process"].slope))
         name = f"{UNREAD_BYTES:,} bytes left unread per flow, as charged: socket buffers"
-        seen = full["socket buffers"].slope - plain["socket buffers"].slope
-        pairs[name].append((full_charged - plain_charged, seen))
+        readings = full["socket buffers"].slope - plain["socket buffers"].slope
+        pairs[name].append((full_charged - plain_charged, readings))
     server.hold(0)
     return [row(name, "B per flow", *zip(*values, strict=True)) for name, values in pairs.items()]
 
@@ -142,7 +142,9 @@ def _slopes(
         if trial.set_aside:
             raise StackcostError(trial.set_aside)
         holds.append(Readings(trial))
-    charged = fit([(held_flows(seen), seen.at(HOLD).level(CHARGED.name) or 0.0) for seen in holds])
+    charged = fit(
+        [(held_flows(readings), readings.at(HOLD).level(CHARGED.name) or 0.0) for readings in holds]
+    )
     assert charged is not None, "a slope needs two counts of flows"
     return lines(holds, merged_caches()), charged.slope
 

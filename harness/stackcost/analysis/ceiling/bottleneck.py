@@ -68,99 +68,99 @@ class Bottleneck(BaseModel):
     disturbed: list[str]
 
 
-def find_bottleneck(seen: Readings, disturbed: Sequence[str] = ()) -> Bottleneck:
+def find_bottleneck(readings: Readings, disturbed: Sequence[str] = ()) -> Bottleneck:
     """Read the signs of a trial that lost something."""
-    signs = list(_signs(seen))
+    signs = list(_signs(readings))
     if not signs:
         words = "no measured resource was at its limit"
         signs = [Evidence(cause="unknown", words=words)]
     sentence = signs[0].words + "".join(f"; {sign.words}" for sign in signs[1:])
     return Bottleneck(
         cause=signs[0].cause,
-        trial=seen.trial.number,
+        trial=readings.trial.number,
         sentence=sentence,
         evidence=signs,
         disturbed=list(disturbed),
     )
 
 
-def _signs(seen: Readings) -> Iterator[Evidence]:
-    for found in generator_limits(seen):
+def _signs(readings: Readings) -> Iterator[Evidence]:
+    for found in generator_limits(readings):
         yield Evidence(cause="generator", words=f"the generator was the limit: {found}")
-    for reached in limits_reached(seen):
+    for reached in limits_reached(readings):
         yield Evidence(cause=reached.limit, words=reached.words)
-    refused = list(diagnosis.refused(seen))
+    refused = list(diagnosis.refused(readings))
     yield from map(_evidence, refused)
-    yield from _memory(seen)
-    saturated = list(_cores(seen))
+    yield from _memory(readings)
+    saturated = list(_cores(readings))
     yield from saturated
-    located = [*diagnosis.queues(seen), *diagnosis.located(seen)]
+    located = [*diagnosis.queues(readings), *diagnosis.located(readings)]
     yield from map(_evidence, located)
     if not refused and not saturated and not located:
-        yield from map(_evidence, diagnosis.unanswered(seen))
-    yield from _disturbances(seen)
+        yield from map(_evidence, diagnosis.unanswered(readings))
+    yield from _disturbances(readings)
 
 
 def _evidence(found: Finding) -> Evidence:
     return Evidence(cause=found.place, words=found.words)
 
 
-def _disturbances(seen: Readings) -> Iterator[Evidence]:
+def _disturbances(readings: Readings) -> Iterator[Evidence]:
     """Disturbances are last: they lower every limit, but they are no limits themselves."""
-    foreign = core_time.foreign_share(_when_busy(seen))
+    foreign = core_time.foreign_share(_when_busy(readings))
     if foreign is not None and foreign > FOREIGN_LIMIT:
         words = f"other programs took {foreign:.0%} of the server's cores"
         yield Evidence(cause="other programs", words=words)
-    for found in late_starts(seen):
+    for found in late_starts(readings):
         yield Evidence(cause="generator", words=found)
 
 
-def _memory(seen: Readings) -> Iterator[Evidence]:
+def _memory(readings: Readings) -> Iterator[Evidence]:
     for counter, what in (
         ("TcpExtTCPMemoryPressures", "TCP was under memory pressure (net.ipv4.tcp_mem) {} times"),
         ("TcpExtTCPAbortOnMemory", "TCP aborted {} connections because of a lack of memory"),
     ):
-        if number := _tcp(seen, counter):
+        if number := _tcp(readings, counter):
             yield Evidence(cause="memory", words=what.format(f"{number:,}"))
 
 
-def _cores(seen: Readings) -> Iterator[Evidence]:
+def _cores(readings: Readings) -> Iterator[Evidence]:
     """Cores without idle time; the time that other programs used does not count.
 
     A search does not measure softirqs exactly, so these shares come from /proc/stat.
     """
-    seen = _when_busy(seen)
-    length = seen.phases[seen.phase].length
-    foreign = core_time.foreign_share(seen) or 0.0
-    for core in seen.cpus:
-        whole = seen.growth("engine.time", engine="peer", cpu=str(core))
+    readings = _when_busy(readings)
+    length = readings.phases[readings.phase].length
+    foreign = core_time.foreign_share(readings) or 0.0
+    for core in readings.cpus:
+        whole = readings.growth("engine.time", engine="peer", cpu=str(core))
         idle, softirq = (
-            seen.growth("cpu.time", cpu=str(core), kind=kind) for kind in ("idle", "softirq")
+            readings.growth("cpu.time", cpu=str(core), kind=kind) for kind in ("idle", "softirq")
         )
         if whole:
-            busy = (seen.growth("engine.busy_time", cpu=str(core)) or 0.0) / whole
+            busy = (readings.growth("engine.busy_time", cpu=str(core)) or 0.0) / whole
             what = f"the peer was busy {busy:.0%} of the time"
         elif idle is not None:
             busy = 1 - idle / length
-            what = f"{busy:.0%} busy ({_shares(seen, core, (softirq or 0.0) / length)})"
+            what = f"{busy:.0%} busy ({_shares(readings, core, (softirq or 0.0) / length)})"
         else:
             continue
         if busy - (0.0 if whole else foreign) > SATURATED:
             yield Evidence(cause="core", words=f"core {core} was saturated: {what}")
 
 
-def _when_busy(seen: Readings) -> Readings:
+def _when_busy(readings: Readings) -> Readings:
     """In the phase in which the load on the server is highest."""
-    return seen.at("opening") if seen.trial.traffic.holds else seen
+    return readings.at("opening") if readings.trial.traffic.holds else readings
 
 
-def _shares(seen: Readings, core: int, softirq: float) -> str:
+def _shares(readings: Readings, core: int, softirq: float) -> str:
     """The use of a core's time: polling and the two busiest programs, each with the softirqs that
     interrupted it, and the total share of softirqs.
     """
-    length = seen.phases[seen.phase].length
-    tasks = seen.by_label("task.time", "command", cpu=str(core))
-    polls = core_time.poll_seconds(seen.on([core])) / length
+    length = readings.phases[readings.phase].length
+    tasks = readings.by_label("task.time", "command", cpu=str(core))
+    polls = core_time.poll_seconds(readings.on([core])) / length
     programs = {n: s / length for n, s in tasks.items() if not n.startswith(POLL_THREAD)}
     parts = [f"NAPI threads {polls:.0%}"] if polls else []
     busiest = sorted(programs.items(), key=lambda program: -program[1])[:2]
@@ -169,5 +169,5 @@ def _shares(seen: Readings, core: int, softirq: float) -> str:
     return f"{', '.join(parts)}; softirqs included: {softirq:.0%}, sampled by the kernel's ticks"
 
 
-def _tcp(seen: Readings, counter: str) -> int:
-    return diagnosis.grown(seen, "tcp.counter", counter=counter)
+def _tcp(readings: Readings, counter: str) -> int:
+    return diagnosis.grown(readings, "tcp.counter", counter=counter)

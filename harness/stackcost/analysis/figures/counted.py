@@ -25,42 +25,42 @@ SOURCE = (
 
 def is_counted(loads: LoadTrials) -> bool:
     """Whether any trial has counts."""
-    return any(seen.series(METRIC) for seen in loads.trials)
+    return any(readings.series(METRIC) for readings in loads.trials)
 
 
-def _each(seen: Readings, label: str, metric: str = METRIC, **wanted: str) -> dict[str, float]:
-    completed = seen.trial.traffic.completed
+def _each(readings: Readings, label: str, metric: str = METRIC, **wanted: str) -> dict[str, float]:
+    completed = readings.trial.traffic.completed
     if not completed:
         return {}
-    found = seen.by_label(metric, label, **wanted)
+    found = readings.by_label(metric, label, **wanted)
     return {name: value / completed for name, value in found.items()}
 
 
-def by_category(seen: Readings) -> dict[str, float]:
+def by_category(readings: Readings) -> dict[str, float]:
     """Instructions of the server's side per completed connection, by what its functions do."""
     found: dict[str, float] = defaultdict(float)
     for mode in ("kernel", "user"):
-        for function, count in _each(seen, "function", side="server", mode=mode).items():
+        for function, count in _each(readings, "function", side="server", mode=mode).items():
             found[_category(mode, function)] += count
     return {USER: 0.0} | found
 
 
-def total(seen: Readings) -> float | None:
+def total(readings: Readings) -> float | None:
     """Instructions of the server's side per completed connection; None without a connection."""
-    return sum(_each(seen, "mode", side="server").values()) or None
+    return sum(_each(readings, "mode", side="server").values()) or None
 
 
-def by_function(seen: Readings) -> dict[str, float]:
+def by_function(readings: Readings) -> dict[str, float]:
     """The same by function; those of little weight are one."""
-    every = _each(seen, "function", side="server")
+    every = _each(readings, "function", side="server")
     least = LEAST * sum(every.values())
     found = {name: count for name, count in every.items() if count >= least}
     return found | {SMALL: sum(every.values()) - sum(found.values())}
 
 
-def system_calls(seen: Readings) -> dict[str, float]:
+def system_calls(readings: Readings) -> dict[str, float]:
     """System calls of the server's side per completed connection, by name."""
-    return _each(seen, "call", CALLS)
+    return _each(readings, "call", CALLS)
 
 
 class Counted(NamedTuple):
@@ -77,17 +77,17 @@ class Counted(NamedTuple):
     string_bytes: float
 
 
-def counts(seen: Readings) -> list[Counted]:
+def counts(readings: Readings) -> list[Counted]:
     """All counts of a trial, the largest first; none if it was timed, or completed none."""
-    completed, window = seen.trial.traffic.completed, seen.phases.get("sustain")
+    completed, window = readings.trial.traffic.completed, readings.phases.get("sustain")
     if not completed or window is None:
         return []
     found: dict[tuple[str, ...], list[float]] = defaultdict(lambda: [0.0, 0.0])
     for place, metric in enumerate((METRIC, BYTES)):
-        for series in seen.series(metric):
+        for series in readings.series(metric):
             labels = series[0].labels
             key = tuple(labels[name] for name in ("side", "task", "mode", "function"))
-            found[key][place] += (seen.growth(metric, **labels) or 0.0) / completed
+            found[key][place] += (readings.growth(metric, **labels) or 0.0) / completed
     rows = [
         Counted(side, task, mode, function, _category(mode, function), instructions, moved)
         for (side, task, mode, function), (instructions, moved) in found.items()
@@ -107,7 +107,7 @@ def _of(read: Callable[[Readings], dict[str, float]]) -> Callable[[LoadTrials], 
     def compute(loads: LoadTrials) -> dict[str, Values]:
         if not is_counted(loads):
             return {}
-        found = [read(seen) for seen in loads.trials]
+        found = [read(readings) for readings in loads.trials]
         names = dict.fromkeys(name for each in found for name in each)
         return {
             name: Values([each.get(name, 0.0) if each else None for each in found], loads.rounds)
@@ -141,7 +141,7 @@ MODES = Figure[LoadTrials](
     definition="instructions by mode: user, kernel",
     source=SOURCE,
     of="load",
-    compute=_of(lambda seen: _each(seen, "mode", side="server")),
+    compute=_of(lambda readings: _each(readings, "mode", side="server")),
 )
 TASKS = Figure[LoadTrials](
     name="instructions_by_task",
@@ -150,7 +150,7 @@ TASKS = Figure[LoadTrials](
     definition="instructions by task",
     source=SOURCE,
     of="load",
-    compute=_of(lambda seen: _each(seen, "task", side="server")),
+    compute=_of(lambda readings: _each(readings, "task", side="server")),
 )
 STRING_BYTES = Figure[LoadTrials](
     name="string_bytes",
@@ -160,7 +160,7 @@ STRING_BYTES = Figure[LoadTrials](
     "per completed connection",
     source=SOURCE,
     of="load",
-    compute=_of(lambda seen: _each(seen, "mode", BYTES, side="server")),
+    compute=_of(lambda readings: _each(readings, "mode", BYTES, side="server")),
 )
 CATEGORIES = Figure[LoadTrials](
     name="instructions_by_category",
@@ -199,6 +199,6 @@ OTHERS = Figure[LoadTrials](
     "generator, its interface's receive work, other threads of the kernel, and the idle task",
     source=SOURCE,
     of="load",
-    compute=_of(lambda seen: _each(seen, "task", side="other")),
+    compute=_of(lambda readings: _each(readings, "task", side="other")),
 )
 ALL = (TOTAL, MODES, TASKS, STRING_BYTES, CATEGORIES, FUNCTIONS, SYSTEM_CALLS, OTHERS)

@@ -14,7 +14,7 @@ OF_PEER = "the peer's own time stamp counter: stackcost_get_cpu"
 
 
 def _shared(loads: LoadTrials) -> str:
-    return SHARED if any(seen.trial.traffic.cores_shared for seen in loads.trials) else ""
+    return SHARED if any(readings.trial.traffic.cores_shared for readings in loads.trials) else ""
 
 
 def _untimed(loads: LoadTrials) -> str:
@@ -34,15 +34,15 @@ def _generator(loads: LoadTrials) -> dict[str, Values]:
     cost = http.client_cost if loads.test else cpu.generator_cost
     elsewhere = "" if loads.load_cpus else OTHER_HOST
     reason = _shared(loads) or _untimed(loads) or elsewhere
-    return loads.by_kind(lambda seen: cost(seen.on(loads.load_cpus)), reason)
+    return loads.by_kind(lambda readings: cost(readings.on(loads.load_cpus)), reason)
 
 
 def _generator_busy(loads: LoadTrials) -> Values:
     return loads.each(
-        lambda seen: (
-            http.busy_share(seen.on(loads.load_cpus))
+        lambda readings: (
+            http.busy_share(readings.on(loads.load_cpus))
             if loads.test
-            else core_time.engine_busy_share(seen, "generator")
+            else core_time.engine_busy_share(readings, "generator")
         ),
         "this generator does not report its busy cycles",
     )
@@ -120,7 +120,7 @@ BACKEND_CPU = Figure[LoadTrials](
     compute=lambda loads: loads.by_kind(
         backend_cost
         if loads.context.backend_on == "device"
-        else lambda seen: backend_cost(seen.on(loads.load_cpus)),
+        else lambda readings: backend_cost(readings.on(loads.load_cpus)),
         _untimed(loads),
     ),
 )
@@ -188,7 +188,7 @@ HARDWARE = Figure[LoadTrials](
     of="load",
     compute=lambda loads: loads.by_kind(
         breakdown.hardware_cost,
-        _untimed(loads) or loads.first_reason(lambda seen: seen.why_unknown("cpu.cycles")),
+        _untimed(loads) or loads.first_reason(lambda readings: readings.why_unknown("cpu.cycles")),
     ),
 )
 GENERATOR_CPU = Figure[LoadTrials](

@@ -7,7 +7,7 @@ from stackcost.analysis.mix import MixSteps, Step
 
 
 def _lost(group: Group) -> dict[str, Values]:
-    found = [lost_frames(seen.trial) for seen in group.trials]
+    found = [lost_frames(readings.trial) for readings in group.trials]
     kinds = ("before", "inside", "after", "somewhere")
     return group.of_each(
         [{kind: float(getattr(each, kind)) for kind in kinds} if each else {} for each in found],
@@ -16,7 +16,7 @@ def _lost(group: Group) -> dict[str, Values]:
 
 
 def _tracking(group: Group) -> dict[str, Values]:
-    counted = [tracking_events(seen) for seen in group.trials]
+    counted = [tracking_events(readings) for readings in group.trials]
     grown = dict.fromkeys(name for each in counted for name, count in each.items() if count)
     return group.of_each([{name: float(each.get(name, 0)) for name in grown} for each in counted])
 

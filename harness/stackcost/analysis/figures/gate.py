@@ -8,12 +8,12 @@ from stackcost.analysis.flows import completed_rate, kept_up
 from stackcost.analysis.readings import Readings
 
 
-def whole_cores_rate(seen: Readings, cost: Cost) -> float | None:
+def whole_cores_rate(readings: Readings, cost: Cost) -> float | None:
     """The rate for whole cores at this `cost` per connection; None without connections."""
-    rate = completed_rate(seen)
-    if rate is None or not kept_up(rate, seen.trial.offered_cps):
+    rate = completed_rate(readings)
+    if rate is None or not kept_up(rate, readings.trial.offered_cps):
         return rate
-    return rate / (_own_share(rate, cost, len(seen.cpus)) or 1.0)
+    return rate / (_own_share(rate, cost, len(readings.cpus)) or 1.0)
 
 
 def _own_share(rate: float, cost: Cost, cores: int) -> float | None:
@@ -31,7 +31,7 @@ WHOLE_CORES = Figure[LoadTrials](
     of="gate",
     judged=True,
     compute=lambda loads: loads.each(
-        lambda seen: whole_cores_rate(seen, cpu.server_cost(seen)),
+        lambda readings: whole_cores_rate(readings, cpu.server_cost(readings)),
         "no completed connections were counted",
     ),
 )

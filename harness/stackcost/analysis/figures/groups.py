@@ -22,11 +22,11 @@ class Group:
     @property
     def rounds(self) -> list[int]:
         """The round of each trial."""
-        return [seen.trial.round for seen in self.trials]
+        return [readings.trial.round for readings in self.trials]
 
     def each(self, read: Read, reason: str = "") -> Values:
         """One value of each trial."""
-        return Values([read(seen) for seen in self.trials], self.rounds, reason)
+        return Values([read(readings) for readings in self.trials], self.rounds, reason)
 
     def of_each(
         self, found: Sequence[Mapping[str, float | None]], reason: str = ""
@@ -39,7 +39,7 @@ class Group:
 
     def first_reason(self, why: Callable[[Readings], str]) -> str:
         """The first reason that a trial gives; empty if none has one."""
-        return next((reason for seen in self.trials if (reason := why(seen))), "")
+        return next((reason for readings in self.trials if (reason := why(readings))), "")
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ class LoadTrials(Group):
     @property
     def is_http(self) -> bool:
         """Whether HTTP clients made the load and told their settings."""
-        return any(seen.trial.traffic.http_settings for seen in self.trials)
+        return any(readings.trial.traffic.http_settings for readings in self.trials)
 
     def by_kind(self, cost: KindsOf, reason: str = "") -> dict[str, Values]:
         """One value of each trial, of every kind that any of them has."""
-        return self.of_each([cost(seen) for seen in self.trials], reason)
+        return self.of_each([cost(readings) for readings in self.trials], reason)
 
 
 def of_lines(fitted: Mapping[int, Mapping[str, Line]], part: str) -> dict[str, Values]:

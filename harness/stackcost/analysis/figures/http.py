@@ -25,12 +25,12 @@ def _asked(read: Read) -> Callable[[LoadTrials], Values | None]:
 def _sum(
     name: Literal["rate", "bits_per_second", "unsent"],
 ) -> Callable[[LoadTrials], Values | None]:
-    return _asked(lambda seen: http.sum_over_clients(seen.trial, name))
+    return _asked(lambda readings: http.sum_over_clients(readings.trial, name))
 
 
 def _slab(loads: LoadTrials) -> Values:
     merged = loads.context.merged_caches
-    return loads.each(lambda seen: connection_slab(seen, merged, UDP_CACHES))
+    return loads.each(lambda readings: connection_slab(readings, merged, UDP_CACHES))
 
 
 CONCURRENCY = Figure[LoadTrials](
@@ -40,7 +40,7 @@ CONCURRENCY = Figure[LoadTrials](
     "round",
     source="the settings of the clients in each trial",
     of="http",
-    compute=_asked(lambda seen: http.concurrency(seen.trial)),
+    compute=_asked(lambda readings: http.concurrency(readings.trial)),
 )
 RATE = Figure[LoadTrials](
     name="http.rate",
@@ -75,7 +75,7 @@ CLIENTS_BUSY = Figure[LoadTrials](
     source="cpu.exact_time",
     of="http",
     compute=lambda loads: (
-        loads.each(lambda seen: http.busy_share(seen.on(loads.load_cpus)))
+        loads.each(lambda readings: http.busy_share(readings.on(loads.load_cpus)))
         if loads.is_http
         else None
     ),
@@ -103,7 +103,7 @@ PROCESS_MEMORY = Figure[LoadTrials](
     definition="memory of the server's processes during the test",
     source="/proc/PID/smaps_rollup Pss",
     of="http",
-    compute=lambda loads: loads.each(lambda seen: seen.level("process.pss")),
+    compute=lambda loads: loads.each(lambda readings: readings.level("process.pss")),
 )
 CONNECTION_SLAB = Figure[LoadTrials](
     name="connection_slab",

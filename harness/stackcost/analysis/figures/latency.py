@@ -31,7 +31,7 @@ def timed(trials: Sequence[Trial]) -> dict[str, dict[str, int]]:
 
 def _percentiles(loads: LoadTrials) -> dict[str, Values]:
     """Of each template group (not named: none) and kind of time; unknown with a real TRex."""
-    stored = [seen.trial.traffic.latency or {} for seen in loads.trials]
+    stored = [readings.trial.traffic.latency or {} for readings in loads.trials]
     groups = dict.fromkeys(group for each in stored for group in each) or {"": None}
     kinds = dict.fromkeys(kind for s in stored for kinds in s.values() for kind in kinds) or KINDS
     found = {}
@@ -51,7 +51,7 @@ def _percentiles(loads: LoadTrials) -> dict[str, Values]:
 
 
 def _by_ab(loads: LoadTrials) -> bool:
-    asked = (seen.trial.traffic.http_settings for seen in loads.trials)
+    asked = (readings.trial.traffic.http_settings for readings in loads.trials)
     return any(each is not None and each.program == "ab" for each in asked)
 
 

@@ -14,37 +14,37 @@ NOT_CUT = "not cut into slices: HTTP clients, a search, or a server that did not
 NOT_READ = "not read in runs of that time"
 
 
-def undisturbed_seconds(seen: Readings) -> float | None:
+def undisturbed_seconds(readings: Readings) -> float | None:
     """Seconds of the sustain window in which nothing slowed these cores; None if not known."""
-    found = undisturbed(seen)
+    found = undisturbed(readings)
     return found.seconds if found else None
 
 
-def memory_read_nanoseconds(seen: Readings) -> float | None:
+def memory_read_nanoseconds(readings: Readings) -> float | None:
     """Duration of a load from memory; None if not read."""
-    seconds = memory_read_seconds(seen)
+    seconds = memory_read_seconds(readings)
     return None if seconds is None else seconds * NANOSECONDS
 
 
-def system_call_nanoseconds(seen: Readings) -> float | None:
+def system_call_nanoseconds(readings: Readings) -> float | None:
     """Duration of two known system calls on the server's cores; None if not read."""
-    seconds = system_call_seconds(seen)
+    seconds = system_call_seconds(readings)
     return None if seconds is None else seconds * NANOSECONDS
 
 
-def _accounted(seen: Readings) -> float | None:
-    found = accounted_time(seen)
+def _accounted(readings: Readings) -> float | None:
+    found = accounted_time(readings)
     return found.share if found else None
 
 
-def _joules(seen: Readings) -> float | None:
-    used, count = seen.growth("energy.used"), flows.completed_in(seen)
+def _joules(readings: Readings) -> float | None:
+    used, count = readings.growth("energy.used"), flows.completed_in(readings)
     return None if used is None or not count else MILLION * used / count
 
 
 def _energy(loads: LoadTrials) -> Values:
     reason = loads.first_reason(flows.why_no_connection) or loads.first_reason(
-        lambda seen: seen.why_unknown("energy.used")
+        lambda readings: readings.why_unknown("energy.used")
     )
     return loads.each(_joules, reason or NOT_READ)
 

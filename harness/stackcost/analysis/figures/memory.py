@@ -33,7 +33,7 @@ def _of_owners(
         return {}
     rounds = list(holds.caches)
     if not any(holds.owners.values()):
-        reasons = (seen.why_unknown("slab.left") for seen in holds.trials)
+        reasons = (readings.why_unknown("slab.left") for readings in holds.trials)
         why = next(filter(None, reasons), "")
         return {"all": Values([None] * len(rounds), rounds, why)} if why else {}
     shown = [

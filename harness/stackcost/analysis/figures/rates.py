@@ -12,25 +12,25 @@ SHORTEST = 54  # Ethernet, IPv4 and TCP without options
 NOT_READ = "the counters of the server's interface were not read"
 
 
-def packets_per_connection(seen: Readings, one_segment: bool) -> float | None:
+def packets_per_connection(readings: Readings, one_segment: bool) -> float | None:
     """Both ways, per completed connection; None as `why_no_packets` says.
 
     `one_segment`: the test bed's interfaces have no TSO, so no frame holds several segments.
     """
-    sums, count = _sums(seen), flows.completed_in(seen)
-    if why_no_packets(seen, one_segment) or not count:
+    sums, count = _sums(readings), flows.completed_in(readings)
+    if why_no_packets(readings, one_segment) or not count:
         return None
     return sum(packets for packets, _ in sums.values()) / count
 
 
-def why_no_packets(seen: Readings, one_segment: bool) -> str:
+def why_no_packets(readings: Readings, one_segment: bool) -> str:
     """Why packets are no frames of a line: they were not read, or may hold several segments.
 
     With TSO a virtual link carries what TCP hands over at once, up to 64 KB. The kernel counts
     frames and their bytes, but not the longest one. So it is known to fit a line only if all of a
     connection's bytes of one direction would, were its other frames as short as can be.
     """
-    sums, count = _sums(seen), flows.completed_in(seen)
+    sums, count = _sums(readings), flows.completed_in(readings)
     if not sums:
         return NOT_READ
     if one_segment or not count:
@@ -39,14 +39,14 @@ def why_no_packets(seen: Readings, one_segment: bool) -> str:
     return f"with TSO a frame here may hold {longest:,.0f} B" if longest > LONGEST else ""
 
 
-def _sums(seen: Readings) -> dict[str, tuple[float, float]]:
+def _sums(readings: Readings) -> dict[str, tuple[float, float]]:
     """Packets and their bytes in the sustain window, by direction."""
     found = {}
     for direction in ("receive", "send"):
         packets, size = (
             sum(
                 grown
-                for name, grown in seen.by_label(
+                for name, grown in readings.by_label(
                     f"interface.{what}", "interface", direction=direction
                 ).items()
                 if name != LOOPBACK
@@ -61,36 +61,38 @@ def _sums(seen: Readings) -> dict[str, tuple[float, float]]:
 def _packets(loads: LoadTrials) -> Values:
     one_segment = loads.context.one_segment
     reason = loads.first_reason(flows.why_no_connection) or loads.first_reason(
-        lambda seen: why_no_packets(seen, one_segment)
+        lambda readings: why_no_packets(readings, one_segment)
     )
-    return loads.each(lambda seen: packets_per_connection(seen, one_segment), reason)
+    return loads.each(lambda readings: packets_per_connection(readings, one_segment), reason)
 
 
 def _sent_again(loads: LoadTrials) -> dict[str, Values] | None:
     """Of loads with a network of the experiment; elsewhere it is a flag, as it must not be."""
-    if not any(seen.trial.traffic.network for seen in loads.trials):
+    if not any(readings.trial.traffic.network for readings in loads.trials):
         return None
     return {
-        "generator": loads.each(lambda seen: _each(seen, _by_engine(seen, "generator", "client"))),
-        "server": loads.each(lambda seen: _each(seen, _by_server(seen))),
+        "generator": loads.each(
+            lambda readings: _each(readings, _by_engine(readings, "generator", "client"))
+        ),
+        "server": loads.each(lambda readings: _each(readings, _by_server(readings))),
     }
 
 
-def _by_engine(seen: Readings, engine: str, side: str) -> float | None:
+def _by_engine(readings: Readings, engine: str, side: str) -> float | None:
     named = {"engine": engine, "side": side}
-    grown = [seen.growth("trex.counter", counter=each, **named) for each in RETRANSMITTED]
+    grown = [readings.growth("trex.counter", counter=each, **named) for each in RETRANSMITTED]
     known = [each for each in grown if each is not None]
     return sum(known) if known else None
 
 
-def _by_server(seen: Readings) -> float | None:
-    if core_time.has_peer(seen):
-        return _by_engine(seen, "peer", "server")
-    return seen.growth("tcp.counter", counter="TcpRetransSegs")
+def _by_server(readings: Readings) -> float | None:
+    if core_time.has_peer(readings):
+        return _by_engine(readings, "peer", "server")
+    return readings.growth("tcp.counter", counter="TcpRetransSegs")
 
 
-def _each(seen: Readings, number: float | None) -> float | None:
-    count = flows.completed_in(seen)
+def _each(readings: Readings, number: float | None) -> float | None:
+    count = flows.completed_in(readings)
     return None if number is None or not count else number / count
 
 
@@ -110,7 +112,7 @@ FAILED = Figure[LoadTrials](
     source="the load's own counters: tcps_drops, tcps_conndrops, tcps_testdrops and flows that "
     "could not start; the clients' own output",
     of="load",
-    compute=lambda loads: loads.each(lambda seen: float(seen.trial.traffic.failed)),
+    compute=lambda loads: loads.each(lambda readings: float(readings.trial.traffic.failed)),
 )
 COMPLETED = Figure[LoadTrials](
     name="completed_cps",

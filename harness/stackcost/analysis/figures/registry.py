@@ -38,11 +38,11 @@ def figure_of(asked: CollectedFigure) -> Figure[LoadTrials]:
     """The figure that a collector declared: its unit is that of its values times `factor`."""
 
     def compute(loads: LoadTrials) -> dict[str, Values] | Values:
-        reason = loads.first_reason(lambda seen: seen.why_unknown(asked.metric))
+        reason = loads.first_reason(lambda readings: readings.why_unknown(asked.metric))
         if asked.per == "connection":
             reason = reason or loads.first_reason(why_none_per_connection)
         reason = reason or f"no sample of {asked.metric} was read in the sustain window"
-        found = [_collected(seen, asked) for seen in loads.trials]
+        found = [_collected(readings, asked) for readings in loads.trials]
         if asked.by:
             return loads.of_each(found, reason)
         sums = [sum(each.values()) if each else None for each in found]
@@ -58,15 +58,19 @@ def figure_of(asked: CollectedFigure) -> Figure[LoadTrials]:
     )
 
 
-def _collected(seen: Readings, asked: CollectedFigure) -> dict[str, float]:
+def _collected(readings: Readings, asked: CollectedFigure) -> dict[str, float]:
     """By label, or of the metric as a whole under the empty name."""
-    if "sustain" not in seen.phases:
+    if "sustain" not in readings.phases:
         return {}
-    whole = {"connection": completed_in(seen), "second": seen.phases["sustain"].length, "": 1.0}
+    whole = {
+        "connection": completed_in(readings),
+        "second": readings.phases["sustain"].length,
+        "": 1.0,
+    }
     divisor = whole[asked.per]
     if not divisor:
         return {}
-    found = seen.by_label(asked.metric, asked.by)
+    found = readings.by_label(asked.metric, asked.by)
     return {name: asked.factor * value / divisor for name, value in found.items()}
 
 
@@ -198,9 +202,9 @@ def of_searches(of: CeilingKind, searches: Searches) -> dict[str, Spread]:
     return _computed(ceilings.OF_CEILINGS[of], searches)
 
 
-def of_event(event: EventTrial, seen: Readings) -> dict[str, Spread]:
-    """Every figure of one event. `seen`: the readings of its trial."""
-    return _computed(OF_EVENTS, event) | _computed(OF_DEVICES, Group([seen]))
+def of_event(event: EventTrial, readings: Readings) -> dict[str, Spread]:
+    """Every figure of one event. `readings`: the readings of its trial."""
+    return _computed(OF_EVENTS, event) | _computed(OF_DEVICES, Group([readings]))
 
 
 def of_mix(found: MixSteps) -> dict[str, Spread]:

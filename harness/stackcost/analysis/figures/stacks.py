@@ -13,53 +13,53 @@ SUSTAIN = "sustain"
 EVENTS_OF = "onload.counter {}"
 
 
-def is_onload(seen: Readings) -> bool:
+def is_onload(readings: Readings) -> bool:
     """Whether a program of the trial was on Onload."""
-    return bool(seen.samples(METRIC))
+    return bool(readings.samples(METRIC))
 
 
-def hit_ratio(seen: Readings) -> float | None:
+def hit_ratio(readings: Readings) -> float | None:
     """Share (0 to 1) of the requests that the origin did not get, both by the servers' counts."""
-    served = seen.growth("server.requests")
-    missed = seen.growth("cache.misses")
+    served = readings.growth("server.requests")
+    missed = readings.growth("cache.misses")
     return None if not served or missed is None else max(0.0, 1 - missed / served)
 
 
-def disk_share(seen: Readings) -> float | None:
+def disk_share(readings: Readings) -> float | None:
     """Bytes that the processes had read from disks by bytes that clients received, both per second.
 
     Above 1 where the kernel reads ahead more than is asked for.
     """
-    read = seen.rate("process.disk_read")
-    received = http.sum_over_clients(seen.trial, "bits_per_second")
+    read = readings.rate("process.disk_read")
+    received = http.sum_over_clients(readings.trial, "bits_per_second")
     return None if read is None or not received else 8 * read / received
 
 
-def blocked(seen: Readings) -> dict[str, float]:
+def blocked(readings: Readings) -> dict[str, float]:
     """Seconds per second that threads were blocked, by part: "event loop", "thread pool".
 
     Of an event loop at most 1 for each worker; of a pool at most 1 for each of its threads.
     """
-    length = seen.phases[SUSTAIN].length
-    waited = seen.by_label("thread.blocked_time", "part")
+    length = readings.phases[SUSTAIN].length
+    waited = readings.by_label("thread.blocked_time", "part")
     return {part: seconds / length for part, seconds in waited.items()}
 
 
 def _onload(loads: LoadTrials) -> dict[str, Values]:
-    if not any(is_onload(seen) for seen in loads.trials):
+    if not any(is_onload(readings) for readings in loads.trials):
         return {}
-    why = loads.first_reason(lambda seen: seen.why_unknown(METRIC))
+    why = loads.first_reason(lambda readings: readings.why_unknown(METRIC))
     return {name: loads.each(partial(_per_second, name), why) for name in ONLOAD.kinds}
 
 
-def _per_second(counter: str, seen: Readings) -> float | None:
-    return seen.rate(METRIC, counter=counter)
+def _per_second(counter: str, readings: Readings) -> float | None:
+    return readings.rate(METRIC, counter=counter)
 
 
 def _cached(loads: LoadTrials) -> LoadTrials | None:
     """The trials that reached their sustain phase; None of a server that is no cache."""
-    ended = [seen for seen in loads.trials if "sustain" in seen.phases]
-    if not any(seen.samples("cache.misses") for seen in ended):
+    ended = [readings for readings in loads.trials if "sustain" in readings.phases]
+    if not any(readings.samples("cache.misses") for readings in ended):
         return None
     return LoadTrials(ended, loads.context, loads.test)
 
@@ -74,7 +74,7 @@ def _of_cache(read: Read) -> Callable[[LoadTrials], Values | None]:
 
 def _blocked(loads: LoadTrials) -> dict[str, Values]:
     cached = _cached(loads)
-    return cached.of_each([blocked(seen) for seen in cached.trials]) if cached else {}
+    return cached.of_each([blocked(readings) for readings in cached.trials]) if cached else {}
 
 
 ONLOAD = Figure[LoadTrials](
@@ -144,7 +144,7 @@ WARM_AT_START = Figure[LoadTrials](
     definition="bytes of the cache's objects that were in memory when the trial began",
     source="mincore of the cache's files",
     of="http",
-    compute=_of_cache(lambda seen: seen.trial.before.get("page_cache_bytes")),
+    compute=_of_cache(lambda readings: readings.trial.before.get("page_cache_bytes")),
 )
 
 
@@ -153,7 +153,7 @@ def _generator(what: str, unit: str, definition: str, source: str) -> Figure[Loa
     read = generators.READ[what]
 
     def compute(loads: LoadTrials) -> dict[str, Values]:
-        names = generators.parts(seen.trial for seen in loads.trials)
+        names = generators.parts(readings.trial for readings in loads.trials)
         return {name: loads.each(partial(read, name)) for name in names}
 
     return Figure[LoadTrials](

@@ -16,8 +16,8 @@ from stackcost.analysis.readings import Readings
 def _steady(name: str, definition: str) -> Figure[LoadTrials]:
     """A part of how steady the rate was in the sustain window (`stackcost.analysis.steadiness`)."""
 
-    def read(seen: Readings) -> float | None:
-        found = steadiness_of(seen)
+    def read(readings: Readings) -> float | None:
+        found = steadiness_of(readings)
         return getattr(found, name) if found else None
 
     return Figure[LoadTrials](

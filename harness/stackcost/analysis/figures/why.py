@@ -16,7 +16,7 @@ def _of(value: Callable[[CategoryTime], float]) -> Callable[[LoadTrials], dict[s
     """One value of each category; a category without a sample in a trial took nothing there."""
 
     def compute(loads: LoadTrials) -> dict[str, Values]:
-        found = [attribution(seen) for seen in loads.trials]
+        found = [attribution(readings) for readings in loads.trials]
         if not any(found):
             return {}
         known = [by_category(each.parts) if each and not each.reason else None for each in found]
