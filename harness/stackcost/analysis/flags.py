@@ -51,10 +51,8 @@ def failures_of(readings: Readings) -> list[str]:
         return []
     for failure in trial.traffic.failures:
         found += FAILURES[failure](readings)
-    both = (
-        trial.stack_check,
-        trial.traffic.stack_check,
-    )  # of the server's connections, of HTTP clients'
+    # Of the server's connections, and of HTTP clients'.
+    both = trial.stack_check, trial.traffic.stack_check
     carriers = [_of_stack(each) for each in both if each and not each.as_wanted]
     return list(dict.fromkeys(found + carriers))
 

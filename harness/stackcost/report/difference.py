@@ -141,45 +141,38 @@ def difference(a: Side, b: Side) -> Difference:
             "measure both by one experiment file, or name a system of each: "
             "stackcost diff RUN_A#SYSTEM RUN_B#SYSTEM",
         )
+    mine, theirs = [of_a for of_a, _ in systems], [of_b for _, of_b in systems]
+    runs = [
+        (letter, run.summary, names)
+        for letter, side, names in (("A", a, mine), ("B", b, theirs))
+        for run in side.runs
+    ]
+    costs = [(letter, each, names) for letter, each, names in runs if isinstance(each, Summary)]
     return Difference(
-        a=_name(a, [mine for mine, _ in systems]),
-        b=_name(b, [other for _, other in systems]),
+        a=_name(a, mine),
+        b=_name(b, theirs),
         apart="" if same_run else _apart(asked),
         comparisons=found,
         busy=[
             f"{letter}: {words}"
-            for letter, side, names in (
-                ("A", a, [mine for mine, _ in systems]),
-                ("B", b, [other for _, other in systems]),
-            )
-            for run in side.runs
-            if isinstance(run.summary, Summary) and (words := mostly_disturbed(run.summary, names))
+            for letter, summary, names in costs
+            if (words := mostly_disturbed(summary, names))
         ],
         failures=[
             f"{letter}: {line}"
-            for letter, side, names in (
-                ("A", a, [mine for mine, _ in systems]),
-                ("B", b, [other for _, other in systems]),
-            )
-            for run in side.runs
-            if isinstance(run.summary, Summary)
-            for line in failures(run.summary, names)
+            for letter, summary, names in costs
+            for line in failures(summary, names)
         ],
-        flagged=(
-            _flagged(a, {mine for mine, _ in systems}),
-            _flagged(b, {other for _, other in systems}),
-        ),
+        flagged=(_flagged(a, set(mine)), _flagged(b, set(theirs))),
         machine=_other_differences(a.manifest, b.manifest, systems),
-        guests=[
-            f"{letter}: {mark}"
-            for letter, side in (("A", a), ("B", b))
-            for mark in marks_among(
-                flag
-                for run in side.runs
-                for each in run.summary.used_trials()
-                for flag in each.flags
+        guests=list(
+            dict.fromkeys(
+                f"{letter}: {mark}"
+                for letter, summary, _ in runs
+                for each in summary.used_trials()
+                for mark in marks_among(each.flags)
             )
-        ],
+        ),
         set_aside=[line for each in found for line in _words(each)],
         not_compared=[
             line for of_a, of_b in systems if (line := _no_common_load(a, of_a, b, of_b))
