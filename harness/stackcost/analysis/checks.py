@@ -25,7 +25,7 @@ class Check(BaseModel):
     name: str
     holds: bool | None
     wanted: str
-    readings: str
+    seen: str
     reason: str = ""
 
 

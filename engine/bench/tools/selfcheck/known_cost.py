@@ -109,7 +109,7 @@ class Values:
     """Of an answer, one for each round."""
 
     known: list[float] = field(default_factory=list)
-    readings: list[float] = field(default_factory=list)
+    seen: list[float] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
 
     def take(self, answer: Answer, made: Made, bases: Sequence[Made]) -> None:
