@@ -14,7 +14,7 @@ from stackcost.host.timeouts import scaled_timeout, timeout_factor
 from stackcost.runs.loads.held import SPARE_S, Holding
 from stackcost.servers import probe
 from stackcost.servers.registry import server_class
-from stackcost.session import server_session, sides
+from stackcost.session import both_sides, server_session
 from stackcost.session.both_sides import problems_of_hosts
 from stackcost.session.progress import Progress
 from stackcost.session.server_session import running_server
@@ -97,7 +97,7 @@ def test_hosts_are_examined_with_it_too(monkeypatch: pytest.MonkeyPatch) -> None
         seen.append(scaled_timeout(1))
         raise StackcostError("no host here")
 
-    monkeypatch.setattr(sides, "_channel", channel)
+    monkeypatch.setattr(both_sides, "_channel", channel)
     bed = {"server": {"host": "b", "interfaces": ["lo"]}, "load": {"interfaces": ["lo"]}}
     on_hosts = experiment(timeout_factor=7, bed=bed, hosts={"b": {"address": "127.0.0.1"}})
     assert problems_of_hosts(on_hosts)["b"] == ["no host here"]

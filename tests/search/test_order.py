@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from stackcost.analysis.ceiling.settings import settings_for
@@ -90,6 +91,6 @@ def test_a_turn_that_is_always_dearer_is_no_difference_from_eight_rounds_on() ->
 
 def test_what_cannot_be_measured_here_is_not_searched() -> None:
     a, b = variants(read_experiment(PLAN))
-    lacking = type(b)(b.name, b.server, b.experiment, "no such device")
+    lacking = replace(b, lacking="no such device")
     ceilings = CeilingPlan((a, lacking), {"flows": settings_for("flows")}, 2)
     assert [target for target, _ in ceilings.searches()] == [a, a]
