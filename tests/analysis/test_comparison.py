@@ -4,10 +4,17 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from scipy.stats import wilcoxon
 
 from stackcost.analysis.comparison import Comparison, Design, Question, compare, compare_all
 from stackcost.analysis.series import Series
-from stackcost.analysis.significance import holm, least_p, pairs_needed, values_needed
+from stackcost.analysis.significance import (
+    holm,
+    least_p,
+    p_of_pairs,
+    pairs_needed,
+    values_needed,
+)
 from stackcost.analysis.thresholds import RATE
 
 SIDES, PAIRS = Design(paired=False), Design(paired=True)
@@ -106,6 +113,11 @@ def test_pairs_that_are_too_few_for_their_own_test_are_tested_as_two_sides() -> 
         assert found.verdict == verdict and found.paired
     assert of_pairs([1.0] * 8, [2.0] * 8).p == pytest.approx(2 / 2**8)
     assert pairs_needed(RATE) == 8
+
+
+def test_equal_ratios_have_the_p_that_scipy_finds_by_trying_all_signs() -> None:
+    a, b = [1.0] * 7, [1.0, 2.0, 2.0, 4.0, 0.5, 8.0, 8.0]
+    assert p_of_pairs(a, b) == pytest.approx(wilcoxon(np.log(b)).pvalue)
 
 
 def test_sides_that_point_the_other_way_than_their_pairs_show_nothing() -> None:

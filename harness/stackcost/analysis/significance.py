@@ -8,6 +8,8 @@ import numpy as np
 
 from stackcost.analysis.thresholds import EFFICIENCY, EXACT_UP_TO, POWER
 
+SIGNS_TRIED_UP_TO = 13  # pairs, by `scipy.stats.wilcoxon`
+
 # scipy.stats takes a second to import, which a stored answer does not need.
 
 
@@ -36,11 +38,23 @@ def pairs_needed(rate: float) -> int:
 
 
 def p_of_pairs(a: Sequence[float], b: Sequence[float]) -> float:
-    """Wilcoxon's signed-rank test of the pairs' ratios, two-sided; all are above zero."""
-    from scipy.stats import wilcoxon
+    """Wilcoxon's signed-rank test of the pairs' ratios, two-sided; all are above zero.
+
+    Where ratios are equal, or 1, and the pairs few, all signs are tried: scipy does so, too, but
+    one after the other, which takes a second.
+    """
+    from scipy.stats import rankdata, wilcoxon
 
     apart = np.log(b) - np.log(a)
-    return float(wilcoxon(apart).pvalue) if apart.any() else 1.0
+    differ = apart[apart != 0]
+    ranks = rankdata(np.abs(differ))
+    if len(apart) > SIGNS_TRIED_UP_TO or len(apart) == len({*ranks}):
+        return float(wilcoxon(apart).pvalue) if differ.size else 1.0
+    sums = np.zeros(1)
+    for rank in ranks:
+        sums = np.concatenate([sums, sums + rank])
+    seen = ranks[differ > 0].sum()
+    return float(min(1.0, 2 * min((sums <= seen).mean(), (sums >= seen).mean())))
 
 
 def p_of_sides(a: Sequence[float], b: Sequence[float]) -> float:
