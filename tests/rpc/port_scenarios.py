@@ -143,7 +143,7 @@ def ipv6_neighbours() -> None:
         own = c.get_port_attr(0)["ipv6"]
         assert own.startswith("fe80::"), own
         if vlan is None:
-            (other,) = c.scan6(ports=[0], timeout=3)[0]
+            (other,) = c.scan6(ports=[0], timeout=1)[0]
             assert other["mac"] == c.get_port_attr(1)["src_mac"], other
         for address in (other["ipv6"], "2001:db8::2"):
             for answer in c.ping_ip(0, address, count=2, interval_sec=0.1):

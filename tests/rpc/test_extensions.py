@@ -1,25 +1,14 @@
 """What the engine answers beyond TRex, over its in-memory wire."""
 
-from collections.abc import Iterator
-
 import pytest
 from hdrh.histogram import HdrHistogram
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.waiting import wait_until
 from stackcost.trex.client import TrexClient
-from stackcost.trex.generator import Generator
-from tests.trex.conftest import PROFILES, client_of
+from tests.trex.conftest import PROFILES
 
 TIMEOUT_S = 30.0
-
-
-@pytest.fixture
-def client(engine: Generator) -> Iterator[TrexClient]:
-    with client_of(engine.config) as connected:
-        connected.connect()
-        connected.reset()
-        yield connected
 
 
 def run(client: TrexClient, mult: float, duration: float, **tunables: int) -> dict[str, int]:

@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +10,10 @@ import pytest
 from stackcost.contracts.errors import StackcostError
 from stackcost.session.profile_session import TLS_KEYS, keep_tls_keys
 from stackcost.trex.client import TrexClient
-from stackcost.trex.generator import Generator
-from tests.trex.conftest import PROFILES, client_of
+from tests.trex.conftest import PROFILES
 
 TIMEOUT_S = 60.0
 LENGTH = 20_000
-
-
-@pytest.fixture
-def client(engine: Generator) -> Iterator[TrexClient]:
-    with client_of(engine.config) as connected:
-        connected.connect()
-        connected.reset()
-        yield connected
 
 
 def run(client: TrexClient, profile: str, *tls: dict[str, Any]) -> int:

@@ -55,6 +55,21 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Generator]:
         yield generator
 
 
+@pytest.fixture(scope="module")
+def connection(engine: Generator) -> Iterator[TrexClient]:
+    """TRex's client takes seconds to import: the tests of a module share one."""
+    with client_of(engine.config) as client:
+        client.connect()
+        yield client
+
+
+@pytest.fixture
+def connected(connection: TrexClient) -> TrexClient:
+    """The shared client, and a server without traffic or profile."""
+    connection.reset()
+    return connection
+
+
 @pytest.fixture
 def profile(tmp_path: Path) -> Path:
     """For TRex's console, to which a space in a path ends it, as that of a checkout may have."""

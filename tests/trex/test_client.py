@@ -4,7 +4,6 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import Future
 
 import pytest
@@ -14,7 +13,7 @@ from stackcost.host.waiting import wait_until
 from stackcost.trex import client as client_module
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
-from tests.trex.conftest import PROFILES, alive, client_of, free_ports
+from tests.trex.conftest import PROFILES, alive, free_ports
 
 
 def test_no_server_is_an_error() -> None:
@@ -69,19 +68,6 @@ def test_closing_leaves_no_process() -> None:
     client.profile_json(PROFILES / "http_program.py")
     client.close()
     assert not alive(client.process_id)
-
-
-@pytest.fixture(scope="module")
-def connection(engine: Generator) -> Iterator[TrexClient]:
-    with client_of(engine.config) as client:
-        client.connect()
-        yield client
-
-
-@pytest.fixture
-def connected(connection: TrexClient) -> TrexClient:
-    connection.reset()
-    return connection
 
 
 @pytest.mark.parametrize("profile", ["http_program.py", "http_cap.py", "udp_echo.py"])

@@ -99,7 +99,7 @@ def test_ports(console: Console) -> None:
     console.shows("ping -p 0 -d 10.0.0.2 -n 1", "Reply from 10.0.0.2: bytes=64")
     console.shows("ipv6 -p 0 --auto", "[SUCCESS]")
     console.shows("ipv6 -p 1 --src 2001:db8::2", "[SUCCESS]")
-    console.shows("scan6 -p 0 -t 3", "fe80::", "Host")
+    console.shows("scan6 -p 0 -t 1", "fe80::", "Host")
     console.shows("ping -p 0 -d 2001:db8::2 -n 1", "Reply from 2001:db8::2: bytes=64")
     console.shows("vlan -p 0 1 --vlan 30", "[SUCCESS]")
     console.shows("portattr", "2001:db8::2", "10.0.0.1", "IPv4", "30", "every 120 seconds")
