@@ -146,7 +146,7 @@ def runs(number: int, dearer: float, between: float, random: np.random.Generator
     )
 
 
-@pytest.mark.parametrize("number", [12, 40])
+@pytest.mark.parametrize("number", [12, pytest.param(40, marks=pytest.mark.long)])
 @pytest.mark.parametrize("between", [0.01, 0.02])
 def test_two_runs_of_one_system_are_called_different_at_most_at_the_rate(
     number: int, between: float
@@ -196,8 +196,17 @@ def several(sides: int, dearer: float, between: float, random: np.random.Generat
     return compared(hours, dearer, random.normal(0, between, 2 * sides).tolist(), 0.0, random)
 
 
-@pytest.mark.parametrize("sides", [3, 5])
-@pytest.mark.parametrize(("block", "scatter"), [(0.02, 0.005), (0.03, 0.01), (0.04, 0.02)])
+@pytest.mark.parametrize(
+    ("sides", "block", "scatter"),
+    [
+        (3, 0.02, 0.005),
+        (5, 0.04, 0.02),
+        *(
+            pytest.param(*each, marks=pytest.mark.long)
+            for each in ((5, 0.02, 0.005), (3, 0.03, 0.01), (5, 0.03, 0.01), (3, 0.04, 0.02))
+        ),
+    ],
+)
 def test_runs_in_blocks_cannot_tell_and_in_turn_are_called_at_most_at_the_rate(
     sides: int, block: float, scatter: float
 ) -> None:
@@ -236,7 +245,7 @@ def test_blocks_of_runs_are_those_between_which_none_of_the_other_side_was_made(
     assert blocks_of([BEGAN, BEGAN], [BEGAN, BEGAN]) == ([0, 2], [1, 3]), "systems of the same runs"
 
 
-@pytest.mark.parametrize("sides", [2, 3, 5])
+@pytest.mark.parametrize("sides", [2, 3, pytest.param(5, marks=pytest.mark.long)])
 @pytest.mark.parametrize("between", [0.01, 0.03])
 def test_several_runs_a_side_are_called_different_at_most_at_the_rate(
     sides: int, between: float
