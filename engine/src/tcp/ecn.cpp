@@ -51,7 +51,7 @@ uint8_t syn_ecn_flags(Context& context, const Flow& flow) {
   return active && flow.retransmissions == 0 ? kEce | kCwr : 0;
 }
 
-uint8_t mark_segment(Flow& flow, uint32_t sequence, uint32_t length, uint8_t& flags) {
+uint8_t mark_segment(Flow& flow, uint32_t sequence, uint32_t length, uint32_t& flags) {
   if (flow.has(kEcnEcho)) flags |= kEce;
   // Sections 6.1.4 to 6.1.6: pure ACKs, retransmissions and window probes are not capable.
   if (length == 0 || before(sequence, flow.snd_max) || persists(flow)) return kNotCapable;

@@ -1,10 +1,9 @@
 // Segments onto frames: headers, options, checksums, payload by reference.
 
+#include "tcp/emit.h"
+
 #include <algorithm>
 #include <bit>
-
-#include "tcp/headers.h"
-#include "tcp/internal.h"
 
 namespace engine::tcp {
 
@@ -40,58 +39,38 @@ uint8_t* write_sack_blocks(const SequenceRange* blocks, unsigned count, uint8_t*
   return at;
 }
 
-struct Payload {
-  const uint8_t* bytes = nullptr;
-  uint32_t length = 0;
-  ChecksumSum sum = 0;  ///< for a device that computes none
-};
+}  // namespace
 
-/// Sends any segment but a SYN.
-[[gnu::always_inline]] inline bool emit(Context& context, Flow& flow, uint32_t sequence,
-                                        uint8_t flags, const Payload& payload) {
-  FlowClass& template_side = context.class_of(flow);
-  TransmitQueue& queue = *template_side.transmit;
-  CounterBlock& counters = *template_side.counters;
-  Frame* const frame = queue.next_as_it_is();
-  if (frame == nullptr) {
-    ++counters[Counter::tcps_nombuf];
-    return false;
-  }
+[[gnu::noinline]] bool write_any_segment(Context& context, const FlowClass& template_side,
+                                         Flow& flow, Frame& frame, uint32_t sequence,
+                                         uint32_t flags) {
+  const uint32_t length = frame.payload_length;
   SequenceRange blocks[kMaxSackBlocks];
   unsigned count = 0;
   const bool reports = flow.extension != Flow::kNone && flow.has(kSack) &&
                        !context.extensions[flow.extension].out_of_order.empty();
-  if (reports && payload.length == 0)
+  if (reports && length == 0)
     count = choose_sack_blocks(context.extensions[flow.extension],
                                flow.has(kTimestamps) ? kMaxBlocksBesideTimestamps : kMaxSackBlocks,
                                blocks);
-  const uint8_t ecn =
-      flow.has(kEcn) ? mark_segment(flow, sequence, payload.length, flags) : uint8_t{0};
+  const uint8_t ecn = flow.has(kEcn) ? mark_segment(flow, sequence, length, flags) : uint8_t{0};
   const TxHeader header{.sequence = sequence,
                         .acknowledgment = (flags & kAck) != 0 ? flow.rcv_nxt : 0,
                         .length = kFixedHeader + (flow.has(kTimestamps) ? kTimestampsLength : 0) +
                                   (count != 0 ? 4 + 8 * count : 0),
                         .flags = flags,
                         .window = template_side.windows[flow.has(kScaling)]};
-  frame->payload = payload.bytes;
-  frame->payload_length = payload.length;
   const L2Header& l2 = (*template_side.l2_headers)[flow.l2_header];
-  uint8_t* end = write_headers(template_side, flow, l2, *frame, header, payload.length, ecn);
-  if (payload.length > flow.mss) frame->segment_size = flow.mss;
+  uint8_t* end = write_headers(template_side, flow, l2, frame, header, length, ecn);
+  if (length > flow.mss) frame.segment_size = flow.mss;
   if (flow.has(kTimestamps)) end = write_timestamps(context, flow, end);
   if (count != 0) {
     write_sack_blocks(blocks, count, end);
-    counters[Counter::tcps_sack_send_blocks] += count;
+    (*template_side.counters)[Counter::tcps_sack_send_blocks] += count;
   }
-  if (!queue.offloads().checksum)
-    complete_checksums(*frame, !flow.has(kIpv6), header.length, payload.sum);
-  // A segment with payload has no room for SACK blocks, so an ACK that has them is still owed.
-  if (!reports || payload.length == 0) flow.clear(kAckNow);
-  commit(context, counters, flow, queue);
-  return true;
+  return reports && length != 0;
 }
 
-/// The buffer that holds `sequence` and where it begins.
 QueuedBuffer buffer_at(Context& context, const Flow& flow, uint32_t sequence) {
   QueuedBuffer found{flow.tx_buffer, flow.tx_base};
   if (const Extension* extension = context.extension_of(flow))
@@ -101,8 +80,6 @@ QueuedBuffer buffer_at(Context& context, const Flow& flow, uint32_t sequence) {
     }
   return found;
 }
-
-}  // namespace
 
 [[gnu::noinline]] uint8_t* write_long_headers(const FlowClass& template_side, const Flow& flow,
                                               const L2Header& l2, Frame& frame, TxHeader header,
@@ -121,11 +98,11 @@ QueuedBuffer buffer_at(Context& context, const Flow& flow, uint32_t sequence) {
 
 // The words are read as wide as they have just been written: the processor hands those over before
 // they are in the cache. TCP's checksum field has the pseudo-header's sum.
-[[gnu::noinline]] void complete_checksums(Frame& frame, bool ipv4, uint32_t length,
-                                          ChecksumSum payload) {
+void complete_checksums(Frame& frame, ChecksumSum payload) {
+  const uint32_t length = frame.headers.transport;
   frame.checksums = Checksums::in_frame;
   uint8_t* const tcp = frame.head + frame.head_length - length;
-  if (ipv4) {
+  if (frame.headers.ipv4()) {
     uint8_t* const ip = tcp - kIpv4Length;
     const ChecksumSum sum = checksum_words<2, uint16_t>(ip) + checksum_words<4>(ip + 4);
     const uint16_t of_ip = checksum_finish(sum);
@@ -135,6 +112,18 @@ QueuedBuffer buffer_at(Context& context, const Flow& flow, uint32_t sequence) {
   for (uint32_t at = kFixedHeader; at < length; at += 4) sum += checksum_words<1>(tcp + at);
   const uint16_t of_tcp = checksum_finish(sum);
   std::memcpy(tcp + 16, &of_tcp, sizeof of_tcp);
+}
+
+[[gnu::noinline]] void complete_checksums_of(Context& context, const FlowClass& template_side,
+                                             const Flow& flow, Frame& frame) {
+  ChecksumSum sum = 0;
+  if (const uint32_t length = frame.payload_length; length != 0) {
+    const auto sequence =
+        load_be<uint32_t>(frame.head + frame.head_length - frame.headers.transport + 4);
+    const QueuedBuffer queued = buffer_at(context, flow, sequence);
+    sum = (*template_side.buffers)[queued.buffer].sum(sequence - queued.base, length);
+  }
+  complete_checksums(frame, sum);
 }
 
 bool has_mbuf(Context& context, const Flow& flow) {
@@ -159,48 +148,17 @@ uint32_t segment_length(Context& context, const Flow& flow, uint32_t sequence, u
 }
 
 bool emit_control(Context& context, Flow& flow, uint32_t sequence, uint8_t flags) {
-  if (!emit(context, flow, sequence, flags, {})) return false;
-  CounterBlock& counters = *context.class_of(flow).counters;
+  const FlowClass& template_side = context.class_of(flow);
+  CounterBlock& counters = *template_side.counters;
+  if (!emit<false>(context, template_side, counters, flow, sequence, 0, flags)) return false;
   ++counters[(flags & (kFin | kRst)) != 0 ? Counter::tcps_sndctrl : Counter::tcps_sndacks];
   return true;
 }
 
 bool emit_data(Context& context, Flow& flow, uint32_t sequence, uint32_t length, bool fin) {
-  FlowClass& template_side = context.class_of(flow);
-  CounterBlock& counters = *template_side.counters;
-  const uint32_t end = sequence + length;
-  const bool first_in_flight = flow.snd_una == flow.snd_max;
-  uint8_t flags = kAck;
-  if (fin) flags |= kFin;
-  Payload payload;
-  if (length != 0) {
-    const QueuedBuffer queued = buffer_at(context, flow, sequence);
-    const Buffer& buffer = (*template_side.buffers)[queued.buffer];
-    const uint32_t offset = sequence - queued.base;
-    payload.bytes = buffer.at(offset, length);
-    payload.length = length;
-    if (!template_side.transmit->offloads().checksum) payload.sum = buffer.sum(offset, length);
-    if (end == flow.snd_end || template_side.tunables->push_always) flags |= kPsh;
-  }
-  if (!emit(context, flow, sequence, flags, payload)) return false;
-
-  if (length == 0) {
-    ++counters[Counter::tcps_sndctrl];
-  } else if (before(sequence, flow.snd_max)) {
-    ++counters[Counter::tcps_sndrexmitpack];
-    counters[Counter::tcps_sndrexmitbyte] += length;
-    if (flow.has(kRttTiming) && before(sequence, flow.rtt_sequence))
-      flow.clear(kRttTiming);  // Karn
-    if (after(end, flow.snd_max)) counters[Counter::tcps_sndbyte_ok] += end - flow.snd_max;
-  } else {
-    count_sent(context, counters, flow, end, length);
-  }
-  const uint32_t next = end + (fin ? 1 : 0);
-  if (after(next, flow.snd_max)) flow.snd_max = next;
-  // Before anything was in flight the timer ran, if it did, to try again (tx_retry).
-  if (first_in_flight || !TimerWheel::is_armed(flow, TimerKind::retransmit) || persists(flow))
-    start_retransmit_timer(context, flow);
-  return true;
+  const FlowClass& template_side = context.class_of(flow);
+  return emit_data<false>(context, template_side, *template_side.counters, flow, sequence, length,
+                          fin ? 1 : 0);
 }
 
 void send_reset(Context& context, Side side, const RxSegment& segment, const L2Header& l2,
@@ -224,7 +182,7 @@ void send_reset(Context& context, Side side, const RxSegment& segment, const L2H
   write_tcp(tcp, std::rotl(segment.ports(), 16), header,
             checksum_fold(pseudo_header_sum(local, remote, kProtocolTcp, kFixedHeader)));
   leave_checksums(*frame, ip, tcp, kFixedHeader);
-  if (!queue.offloads().checksum) complete_checksums(*frame, segment.ipv4, kFixedHeader, 0);
+  if (!queue.offloads().checksum) complete_checksums(*frame, 0);
   queue.commit();
 }
 

@@ -118,7 +118,7 @@ void limit_handshake(Context& context, const FlowClass& template_side, Flow& flo
     at += 4;
   }
   if ((offer & kTimestamps) != 0) write_timestamps(context, flow, at);
-  if (completes) complete_checksums(frame, !flow.has(kIpv6), length, 0);
+  if (completes) complete_checksums(frame, 0);
 }
 
 /// Sends a SYN or SYN-ACK. Most have all options: their layout is known where this is compiled.

@@ -79,9 +79,9 @@ uint8_t* write_long_headers(const FlowClass& template_side, const Flow& flow, co
   return at + kTimestampsLength;
 }
 
-/// Completes the checksums of a frame with a TCP header of `length` bytes that `write_headers` has
-/// begun, for a device that does not. `payload`: the sum of its payload.
-void complete_checksums(Frame& frame, bool ipv4, uint32_t length, ChecksumSum payload);
+/// Completes the checksums of a frame whose headers are written, for a device that does not.
+/// `payload`: the sum of its payload.
+void complete_checksums(Frame& frame, ChecksumSum payload);
 
 /// The slot of the queue has been written.
 [[gnu::always_inline]] inline void commit(Context& context, CounterBlock& counters, Flow& flow,

@@ -243,7 +243,7 @@ void agree_on_ecn(Context& context, Flow& flow, const RxSegment& syn);
 /// ECE and CWR of the SYN or SYN-ACK to be sent.
 uint8_t syn_ecn_flags(Context& context, const Flow& flow);
 /// Adds ECE and CWR to `flags` of a segment of a flow that agreed on ECN; its ECN code point.
-uint8_t mark_segment(Flow& flow, uint32_t sequence, uint32_t length, uint8_t& flags);
+uint8_t mark_segment(Flow& flow, uint32_t sequence, uint32_t length, uint32_t& flags);
 
 // -- recovery.cpp: RFC 6582, 6675 -----------------------------------------------------------------
 

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "tcp/headers.h"
-#include "tcp/internal.h"
+#include "tcp/emit.h"
 
 namespace engine::tcp {
 
@@ -208,69 +207,10 @@ namespace {
 }
 
 /// There was no frame buffer for what is queued (`sends`), or for an ACK.
-[[gnu::noinline]] void on_no_mbuf(Context& context, CounterBlock& counters, Flow& flow,
-                                  bool sends) {
-  ++counters[Counter::tcps_nombuf];
+[[gnu::noinline]] void on_no_mbuf(Context& context, Flow& flow, bool sends) {
   tx_retry(context, flow, sends ? TimerKind::retransmit : TimerKind::delayed_ack);
   if (sends && flow.has(kAckNow) && !emit_control(context, flow, empty_sequence(flow), kAck))
     tx_retry(context, flow, TimerKind::delayed_ack);
-}
-
-/// The checksums of a segment of `length` bytes from snd_nxt on, for a device that computes none.
-[[gnu::noinline]] void complete_checksums_of(const FlowClass& template_side, const Flow& flow,
-                                             Frame& frame, uint32_t length) {
-  ChecksumSum sum = 0;
-  if (length != 0)
-    sum = (*template_side.buffers)[flow.tx_buffer].sum(flow.snd_nxt - flow.tx_base, length);
-  const uint32_t header = kFixedHeader + (flow.has(kTimestamps) ? kTimestampsLength : 0);
-  complete_checksums(frame, !flow.has(kIpv6), header, sum);
-}
-
-/// A segment over IPv6, with VLAN tags, or with one of time stamps and window scale.
-[[gnu::noinline]] void write_unusual(const Context& context, const FlowClass& template_side,
-                                     const Flow& flow, const L2Header& l2, Frame& frame,
-                                     uint32_t length, uint32_t flags) {
-  const uint32_t options = flow.has(kTimestamps) ? kTimestampsLength : 0;
-  const TxHeader header{flow.snd_nxt, flow.rcv_nxt, kFixedHeader + options, flags,
-                        template_side.windows[flow.has(kScaling)]};
-  uint8_t* const at = write_headers(template_side, flow, l2, frame, header, length);
-  if (options != 0) write_timestamps(context, flow, at);
-}
-
-/// Sends a segment of `length` bytes from snd_nxt on, of the buffer being sent. False: there was no
-/// frame buffer.
-[[gnu::always_inline]] inline bool send_fast(Context& context, const FlowClass& template_side,
-                                             CounterBlock& counters, Flow& flow, uint32_t length,
-                                             uint32_t flags) {
-  TransmitQueue& queue = *template_side.transmit;
-  Frame* const frame = queue.next_as_it_is();
-  if (frame == nullptr) [[unlikely]]
-    return false;
-  frame->payload = nullptr;
-  if (length != 0)
-    frame->payload =
-        (*template_side.buffers)[flow.tx_buffer].at(flow.snd_nxt - flow.tx_base, length);
-  frame->payload_length = length;
-  const L2Header& l2 = (*template_side.l2_headers)[flow.l2_header];
-  const uint32_t form = flow.flags & (kTimestamps | kScaling | kIpv6);
-  if (form == (kTimestamps | kScaling) && !l2.tags.any()) [[likely]] {
-    constexpr uint32_t kStamped = kFixedHeader + kTimestampsLength;
-    write_timestamps(
-        context, flow,
-        write_ipv4_headers(template_side, flow, l2, *frame,
-                           {flow.snd_nxt, flow.rcv_nxt, kStamped, flags, template_side.windows[1]},
-                           length, 0));
-  } else if (form == 0 && !l2.tags.any()) {
-    write_ipv4_headers(template_side, flow, l2, *frame,
-                       {flow.snd_nxt, flow.rcv_nxt, kFixedHeader, flags, template_side.windows[0]},
-                       length, 0);
-  } else {
-    write_unusual(context, template_side, flow, l2, *frame, length, flags);
-  }
-  if (!queue.offloads().checksum) complete_checksums_of(template_side, flow, *frame, length);
-  flow.clear(kAckNow);
-  commit(context, counters, flow, queue);
-  return true;
 }
 
 /// The fast path: sends all that is queued in one segment, or an ACK that is owed. False: nothing
@@ -285,26 +225,18 @@ namespace {
     const uint32_t flight = flow.snd_nxt - flow.snd_una;
     if (!fits_one_segment(context, template_side, flow, length, flight)) return false;
     const bool sent =
-        length != 0 ? send_fast(context, template_side, counters, flow, length, kAck | kPsh | fin)
-                    : send_fast(context, template_side, counters, flow, 0, kAck | fin);
-    if (!sent) [[unlikely]] {
-      on_no_mbuf(context, counters, flow, true);
-      return true;
-    }
-    if (length == 0)
-      ++counters[Counter::tcps_sndctrl];
-    else
-      count_sent(context, counters, flow, flow.snd_end, length);
-    flow.snd_nxt = flow.snd_max = flow.snd_end + fin;
-    if (flight == 0 || !TimerWheel::is_armed(flow, TimerKind::retransmit))
-      start_retransmit_timer_fast(context, flow);
+        length != 0
+            ? emit_data<true>(context, template_side, counters, flow, flow.snd_nxt, length, fin)
+            : emit_data<true>(context, template_side, counters, flow, flow.snd_nxt, 0, fin);
+    if (!sent) [[unlikely]]
+      on_no_mbuf(context, flow, true);
   } else if (flow.has(kAckNow)) {
     if (flow.snd_nxt - flow.snd_una > flow.snd_wnd) [[unlikely]]
       return false;  // see empty_sequence
-    if (send_fast(context, template_side, counters, flow, 0, kAck)) [[likely]]
+    if (emit<true>(context, template_side, counters, flow, flow.snd_nxt, 0, kAck)) [[likely]]
       ++counters[Counter::tcps_sndacks];
     else
-      on_no_mbuf(context, counters, flow, false);
+      on_no_mbuf(context, flow, false);
   }
   return true;
 }
