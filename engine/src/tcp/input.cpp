@@ -9,50 +9,82 @@ namespace engine::tcp {
 
 namespace {
 
-/// Acknowledgment of new data. Returns events; kGone when the last ACK of a closing flow came.
-Events process_new_ack(Context& context, Flow& flow, uint32_t acknowledgment) {
-  CounterBlock& counters = *context.class_of(flow).counters;
-  Events events = kAcknowledged;
-  const bool fin_acknowledged = flow.has(kFinQueued) && acknowledgment == flow.snd_end + 1;
-  const uint32_t acked = acknowledgment - flow.snd_una;
+// What stands below as `template <bool kFast>` is one source with two forms. The fast form is for
+// flows and segments that `receive_fast` takes: it leaves out what cannot hold of these.
+
+/// Goes on to the buffer that is sent from `acknowledgment` on.
+void leave_acknowledged_buffers(Context& context, Flow& flow, uint32_t acknowledgment) {
+  Extension* const extension = context.extension_of(flow);
+  if (extension == nullptr) return;
+  auto& queue = extension->queue;
+  while (!queue.empty() && !after(queue.front().base, acknowledgment)) {
+    flow.tx_buffer = queue.front().buffer;
+    flow.tx_base = queue.front().base;
+    queue.erase(queue.begin());
+  }
+}
+
+/// Acknowledgment of new data, `acked` bytes, by a segment of which `length` bytes of payload are
+/// taken. Returns events; kGone when the last ACK of a closing flow came.
+template <bool kFast>
+[[gnu::always_inline]] inline Events process_new_ack(Context& context, CounterBlock& counters,
+                                                     Flow& flow, uint32_t acknowledgment,
+                                                     uint32_t acked, uint32_t length) {
+  if (length == 0) ++counters[Counter::tcps_predack];
   ++counters[Counter::tcps_rcvackpack];
-  counters[Counter::tcps_rcvackbyte] += acked - (fin_acknowledged ? 1 : 0);
-  if (fin_acknowledged) ++counters[Counter::tcps_rcvackbyte_of];
+  counters[Counter::tcps_rcvackbyte] += acked;
   update_rtt(context, counters, flow, acknowledgment);
-  on_new_ack(context, flow, acknowledgment);
-  flow.snd_una = acknowledgment;
-  if (before(flow.snd_nxt, acknowledgment)) flow.snd_nxt = acknowledgment;
-  flow.retransmissions = 0;
+  if constexpr (kFast) {
+    if (uses_window(flow)) grow_window(context, flow, acked);
+    flow.snd_una = acknowledgment;
+  } else {
+    on_new_ack(context, flow, acknowledgment);
+    flow.snd_una = acknowledgment;
+    if (before(flow.snd_nxt, acknowledgment)) flow.snd_nxt = acknowledgment;
+    flow.retransmissions = 0;
+    leave_acknowledged_buffers(context, flow, acknowledgment);
+  }
   if (acknowledgment == flow.snd_max)
     stop_retransmit_timer(context, flow);
-  else
-    start_retransmit_timer(context, flow);  // RFC 6298 (5.3)
-  if (Extension* extension = context.extension_of(flow)) {
-    auto& queue = extension->queue;
-    while (!queue.empty() && !after(queue.front().base, acknowledgment)) {
-      flow.tx_buffer = queue.front().buffer;
-      flow.tx_base = queue.front().base;
-      queue.erase(queue.begin());
-    }
-  }
-  if (fin_acknowledged) events |= on_fin_acked(context, flow);
-  return events;
+  else  // RFC 6298 (5.3)
+    (kFast ? start_retransmit_timer_fast : start_retransmit_timer)(context, flow);
+  if (!flow.has(kFinQueued) || acknowledgment != flow.snd_end + 1) return kAcknowledged;
+
+  --counters[Counter::tcps_rcvackbyte];
+  ++counters[Counter::tcps_rcvackbyte_of];
+  return kAcknowledged | on_fin_acked(context, flow);
+}
+
+/// RFC 9293 section 3.10.7.4: the peer's window, by a segment that is not older than the last one:
+/// one in sequence, with no gap before it, never is. `alone`: it brings nothing else.
+template <bool kFast>
+[[gnu::always_inline]] inline void update_window(CounterBlock& counters, Flow& flow,
+                                                 uint32_t sequence, uint32_t acknowledgment,
+                                                 uint32_t window, bool alone) {
+  if (after(flow.snd_wl1, sequence)) return;
+  if (!kFast && flow.snd_wl1 == sequence && after(flow.snd_wl2, acknowledgment)) return;
+  if (alone && flow.snd_wl2 == acknowledgment && window > flow.snd_wnd)
+    ++counters[Counter::tcps_rcvwinupd];
+  flow.snd_wnd = window;
+  flow.snd_wl1 = sequence;
+  flow.snd_wl2 = acknowledgment;
 }
 
 /// RFC 9293 section 3.8.6.3, and ACK at once where a peer or a program waits for it.
-void decide_on_ack(Context& context, Flow& flow, const RxSegment& segment, bool in_order) {
-  if (!in_order || segment.is(kPsh))
+[[gnu::always_inline]] inline void decide_on_ack(Context& context, Flow& flow, uint32_t length,
+                                                 bool at_once) {
+  if (at_once)
     flow.set(kAckNow);
   else
-    acknowledge_in_time(context, flow, segment.payload_length);
+    acknowledge_in_time(context, flow, length);
 }
 
-/// Payload and FIN of a segment trimmed to the window.
-Events process_payload(Context& context, Flow& flow, const RxSegment& segment, uint32_t sequence,
-                       uint32_t length, bool fin) {
+/// Payload and FIN of a segment, trimmed to the window.
+Events process_payload(Context& context, CounterBlock& counters, Flow& flow,
+                       const RxSegment& segment, uint32_t sequence, uint32_t length, bool fin) {
   if (flow.has(kPeerFin)) {
     // Beyond the peer's FIN there is nothing.
-    if (length != 0) ++(*context.class_of(flow).counters)[Counter::tcps_rcvafterclose];
+    if (length != 0) ++counters[Counter::tcps_rcvafterclose];
     flow.set(kAckNow);
     return kNothing;
   }
@@ -60,8 +92,9 @@ Events process_payload(Context& context, Flow& flow, const RxSegment& segment, u
   if (length != 0) {
     const Extension* const held = context.extension_of(flow);
     const bool had_holes = held != nullptr && held->reassembling;
-    events |= reassemble(context, flow, sequence, length);
-    decide_on_ack(context, flow, segment, (events & kDelivered) != 0 && !had_holes);
+    events = reassemble(context, flow, sequence, length);
+    const bool in_order = (events & kDelivered) != 0 && !had_holes;
+    decide_on_ack(context, flow, segment.payload_length, !in_order || segment.is(kPsh));
   }
   if (fin && sequence + length != flow.rcv_nxt) {
     Extension& extension = context.extend(flow);
@@ -256,6 +289,9 @@ namespace {
     if (before(acknowledgment, flow.snd_una - (uint32_t{UINT16_MAX} << flow.send_scale())))
       return events | challenge(context, flow, segment);
   }
+  // Not scaled in a SYN, RFC 7323 section 2.2.
+  const uint32_t peer_window = uint32_t{segment.window()}
+                               << (segment.is(kSyn) ? 0 : flow.send_scale());
   if (flow.has(kEcn) || (segment.traffic_class & 3) != 0) {
     on_code_point(context, flow, segment);
     if (flow.has(kEcn) && segment.is(kEce)) on_congestion_echo(context, flow);
@@ -264,19 +300,19 @@ namespace {
                     update_scoreboard(context, flow, segment);
   const bool advanced = after(acknowledgment, flow.snd_una);
   if (advanced) {
-    if (length == 0) ++counters[Counter::tcps_predack];
-    events |= process_new_ack(context, flow, acknowledgment);
+    events |= process_new_ack<false>(context, counters, flow, acknowledgment,
+                                     acknowledgment - flow.snd_una, length);
     if ((events & kGone) != 0) return events;
   } else if (acknowledgment == flow.snd_una && segment.payload_length == 0 && !segment.is(kFin) &&
              flow.snd_una != flow.snd_max && !(events & kEstablished) && !persists(flow)) {
     // RFC 5681 section 2: a duplicate ACK; with SACK, one that reports something (RFC 6675). The
     // answer to a probe of a closed window is none.
-    const bool same_window = window_of(flow, segment) == flow.snd_wnd;
+    const bool same_window = peer_window == flow.snd_wnd;
     if (news || (same_window && segment.options.sack_count == 0)) on_duplicate_ack(context, flow);
   }
   if (flow.has(kProbing)) on_ack_while_probing(context, flow, segment, advanced);
-  update_window(flow, segment.sequence(), acknowledgment, segment.payload_length,
-                window_of(flow, segment), counters);
+  update_window<false>(counters, flow, segment.sequence(), acknowledgment, peer_window,
+                       segment.payload_length == 0);
   if (persists(flow) && flow.snd_wnd != 0) {
     flow.retransmissions = 0;
     stop_retransmit_timer(context, flow);
@@ -286,39 +322,17 @@ namespace {
   if (length != 0 || fin) {
     if (acknowledgment == flow.snd_una && !(events & kAcknowledged))
       ++counters[Counter::tcps_preddat];
-    events |= process_payload(context, flow, segment, sequence, length, fin);
+    events |= process_payload(context, counters, flow, segment, sequence, length, fin);
   } else if (after(segment.sequence(), flow.rcv_nxt)) {
     answer(context, flow, segment);  // an ACK from beyond: something before it was lost
   }
   return events;
 }
 
-/// The fast path: `acked` new bytes, in a segment with `length` bytes of payload.
-[[gnu::always_inline]] inline Events process_ack_fast(Context& context, CounterBlock& counters,
-                                                      Flow& flow, uint32_t acknowledgment,
-                                                      uint32_t acked, uint32_t length) {
-  if (length == 0) ++counters[Counter::tcps_predack];
-  ++counters[Counter::tcps_rcvackpack];
-  counters[Counter::tcps_rcvackbyte] += acked;
-  update_rtt(context, counters, flow, acknowledgment);
-  if (uses_window(flow)) grow_window(context, flow, acked);
-  flow.snd_una = acknowledgment;
-  if (acknowledgment == flow.snd_max)
-    stop_retransmit_timer(context, flow);
-  else
-    start_retransmit_timer_fast(context, flow);  // RFC 6298 (5.3)
-  if (!flow.has(kFinQueued) || acknowledgment != flow.snd_end + 1) return kAcknowledged;
-
-  --counters[Counter::tcps_rcvackbyte];
-  ++counters[Counter::tcps_rcvackbyte_of];
-  return kAcknowledged | on_fin_acked(context, flow);
-}
-
 }  // namespace
 
 // In sequence, with no gap before it, a segment is never older than the one before: of the
-// conditions for its time stamp (RFC 7323 section 4.3) and its window (RFC 9293 section 3.10.7.4)
-// one comparison each is left.
+// conditions for its time stamp (RFC 7323 section 4.3) one comparison is left.
 Events receive_fast(Context& context, FlowClass& template_side, Flow& flow,
                     const RxSegment& segment) {
   assert(flow.snd_nxt == flow.snd_max && !persists(flow) &&
@@ -353,35 +367,24 @@ Events receive_fast(Context& context, FlowClass& template_side, Flow& flow,
     context.wheel.arm<TimerWheel::Known::running>(flow, TimerKind::idle, context.tick,
                                                   template_side.keep_idle);
     if (acked != 0) {
-      events = process_ack_fast(context, counters, flow, acknowledgment, acked, length);
+      events = process_new_ack<true>(context, counters, flow, acknowledgment, acked, length);
       if ((events & kGone) != 0) return events;
+      update_window<true>(counters, flow, flow.rcv_nxt, acknowledgment, window, false);
     } else {
       events = kNothing;
       ++counters[Counter::tcps_preddat];
-      if (length == 0 && flow.snd_wl2 == acknowledgment && window > flow.snd_wnd &&
-          !after(flow.snd_wl1, flow.rcv_nxt))
-        ++counters[Counter::tcps_rcvwinupd];
+      update_window<true>(counters, flow, flow.rcv_nxt, acknowledgment, window, length == 0);
     }
   } else {
     events = on_handshake_ack(context, template_side, flow, flow.rcv_nxt, acknowledgment);
+    update_window<true>(counters, flow, flow.rcv_nxt, acknowledgment, window, false);
     if (span != 0) ++counters[Counter::tcps_preddat];
-  }
-  if (!after(flow.snd_wl1, flow.rcv_nxt)) {
-    flow.snd_wnd = window;
-    flow.snd_wl1 = flow.rcv_nxt;
-    flow.snd_wl2 = acknowledgment;
   }
   if (span == 0) return events;
   if (length != 0) {
-    ++counters[Counter::tcps_rcvpack];
-    counters[Counter::tcps_rcvbyte] += length;
-    flow.rcv_nxt += length;
-    flow.rx_available += length;
+    deliver(counters, flow, length);
     events |= kDelivered;
-    if ((flags & kPsh) != 0)
-      flow.set(kAckNow);
-    else
-      acknowledge_in_time(context, flow, length);
+    decide_on_ack(context, flow, length, (flags & kPsh) != 0);
   }
   if (span != length) events |= process_fin(context, flow);
   return events;

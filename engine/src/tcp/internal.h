@@ -69,23 +69,6 @@ void acknowledge_in_time(Context& context, Flow& flow, uint32_t length);
 Events process_fin(Context& context, Flow& flow);
 /// The FIN was acknowledged. Returns kGone where the connection is over.
 Events on_fin_acked(Context& context, Flow& flow);
-/// The window of a segment in bytes: not scaled in one with SYN (RFC 7323 section 2.2).
-inline uint32_t window_of(const Flow& flow, const RxSegment& segment) {
-  return uint32_t{segment.window()} << (segment.is(kSyn) ? 0 : flow.send_scale());
-}
-/// RFC 9293 section 3.10.7.4: the peer's window, by a segment that is not older than the last one.
-/// `length`: of its payload; `window`: in bytes.
-inline void update_window(Flow& flow, uint32_t sequence, uint32_t acknowledgment, uint32_t length,
-                          uint32_t window, CounterBlock& counters) {
-  if (!before(flow.snd_wl1, sequence) &&
-      !(flow.snd_wl1 == sequence && !after(flow.snd_wl2, acknowledgment)))
-    return;
-  if (length == 0 && flow.snd_wl2 == acknowledgment && window > flow.snd_wnd)
-    ++counters[Counter::tcps_rcvwinupd];
-  flow.snd_wnd = window;
-  flow.snd_wl1 = sequence;
-  flow.snd_wl2 = acknowledgment;
-}
 
 // -- handshake.cpp -------------------------------------------------------------------------------
 
@@ -285,6 +268,13 @@ void on_ack_while_probing(Context& context, Flow& flow, const RxSegment& segment
 /// Payload [sequence, sequence + length), not wholly old, arrived. Returns kTaken, unless it was
 /// held before or cannot be held, and kDelivered if it is in order.
 Events reassemble(Context& context, Flow& flow, uint32_t sequence, uint32_t length);
+/// `length` bytes of payload came in order, or fill a gap.
+inline void deliver(CounterBlock& counters, Flow& flow, uint32_t length) {
+  ++counters[Counter::tcps_rcvpack];
+  counters[Counter::tcps_rcvbyte] += length;
+  flow.rcv_nxt += length;
+  flow.rx_available += length;
+}
 
 // -- the end of a handshake -----------------------------------------------------------------------
 

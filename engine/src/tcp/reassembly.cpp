@@ -66,7 +66,6 @@ Events reassemble(Context& context, Flow& flow, uint32_t sequence, uint32_t leng
   CounterBlock& counters = *context.class_of(flow).counters;
   if (sequence != flow.rcv_nxt)
     return hold(context, flow, {sequence, sequence + length}) ? kTaken : kNothing;
-  ++counters[Counter::tcps_rcvpack];
   uint32_t delivered = length;
   Extension* extension = context.extension_of(flow);
   if (extension != nullptr && extension->reassembling) {
@@ -83,9 +82,7 @@ Events reassemble(Context& context, Flow& flow, uint32_t sequence, uint32_t leng
       count_peak(counters, extension->out_of_order_peak);
     }
   }
-  flow.rcv_nxt += delivered;
-  flow.rx_available += delivered;
-  counters[Counter::tcps_rcvbyte] += delivered;
+  deliver(counters, flow, delivered);
   return kTaken | kDelivered;
 }
 
