@@ -5,6 +5,7 @@ Both replace themselves by the program, so the process id is the program's own, 
 between fork and exec in this process, which has threads.
 """
 
+import ctypes
 import os
 import shutil
 import signal
@@ -31,6 +32,7 @@ OWN = ""  # in place of a namespace's name: that of this process
 NAMESPACE_FOLDER = Path("/run/netns")
 END_TIMEOUT_S = 3.0
 EXECUTE_LIMIT_S = 30.0
+CLONE_NEWNET = 0x40000000  # include/uapi/linux/sched.h
 
 
 def run(
@@ -81,6 +83,13 @@ def execute(namespace: str, command: Sequence[str], stdin: str = "") -> str:
     if done.returncode:
         raise StackcostError(f"{told} failed: {done.stderr.strip()}")
     return done.stdout
+
+
+def enter(namespace: str) -> None:
+    """Move this thread, and what it starts, into `namespace` (setns(2))."""
+    with (NAMESPACE_FOLDER / namespace).open() as file:
+        if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), f"setns of {namespace} failed")
 
 
 def processes_inside(namespace: str) -> list[psutil.Process]:

@@ -22,7 +22,7 @@ from stackcost.session.generators import PlannedGenerator, generators_of, with_m
 from stackcost.session.progress import Progress
 from stackcost.session.server_session import running_server, server_plan
 from stackcost.sides.external_device import ExternalDevice
-from stackcost.sides.generator import RunningGenerator, generator_on, local_generator
+from stackcost.sides.generator import RunningGenerator, client_of, generator_on, local_generator
 from stackcost.sides.generator_group import GeneratorGroup, Member
 from stackcost.sides.server import RunningServer, local_server
 
@@ -39,14 +39,17 @@ def server_and_generator(
     All is undone on exit. `folder` is made for the configuration and logs of all programs.
     """
     if experiment.bed is None:
-        with running_server(kind, experiment, folder, progress) as serving:
+        planned = generators_of(experiment)
+        with timeout_factor(experiment.timeout_factor), ExitStack() as opened:
+            clients = [opened.enter_context(client_of(each.number)) for each in planned]
+            serving = opened.enter_context(running_server(kind, experiment, folder, progress))
 
             def on_its_bed(each: PlannedGenerator) -> Opened:
                 plan = each.plan(serving.wiring, experiment.timeout_factor)
-                return generator_on(serving.bed, plan, folder)
+                return generator_on(clients[each.number], serving.bed, plan, folder)
 
-            with _as_one(generators_of(experiment), on_its_bed) as (loading, _):
-                yield serving, loading
+            loading, _ = opened.enter_context(_as_one(planned, on_its_bed))
+            yield serving, loading
         return
     folder.mkdir(parents=True, exist_ok=True)
     say = progress.say

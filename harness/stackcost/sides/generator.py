@@ -34,6 +34,7 @@ class RunningGenerator:
 
     `own_bed`: the bed is not the server's, so it is described here. `host`: the description of its
     machine by the name that the controller has for it; empty on the controller's machine.
+    `namespace`: the generator's; its client moves there.
     """
 
     def __init__(
@@ -43,8 +44,10 @@ class RunningGenerator:
         generator: Generator,
         own_bed: bool,
         host: Mapping[str, Any] | None = None,
+        namespace: str = "",
     ):
         self._bed = bed
+        self._namespace = namespace
         self._client = client
         self._generator = generator
         self._own_bed = own_bed
@@ -67,11 +70,11 @@ class RunningGenerator:
     def begin(self) -> None:
         """Start the generator, connect to it, and take its ports.
 
-        Its client's process was started before: it needs as long as the generator.
+        Its client's process was started before the bed was made, as it needs as long.
         """
         self._generator.start()
         with self._generator.blamed():
-            self._client.connect()
+            self._client.connect(self._namespace, self._generator.config.cpus)
             self._client.reset()
 
     def check(self) -> None:
@@ -183,15 +186,24 @@ class RunningGenerator:
         return described
 
 
+def client_of(number: int) -> TrexClient:
+    """The client of a bed's generator with this number, in no namespace yet; to be closed.
+
+    It takes a second until it is ready, so it is started before the bed is made.
+    """
+    return TrexClient(rpc_port=RPC_PORT + 2 * number, async_port=ASYNC_PORT + 2 * number)
+
+
 @contextmanager
 def generator_on(
+    client: TrexClient,
     bed: LocalTestbed,
     plan: GeneratorPlan,
     folder: Path,
     own_bed: bool = False,
     host: Mapping[str, Any] | None = None,
 ) -> Iterator[RunningGenerator]:
-    """A generator on a bed that is there, not begun yet; it is stopped on exit.
+    """A generator on a bed that is there, not begun yet; it is stopped on exit, as is its `client`.
 
     `folder` takes its configuration and log. `own_bed`, `host`: see `RunningGenerator`.
     """
@@ -208,14 +220,12 @@ def generator_on(
         RPC_PORT + 2 * plan.number,
         ASYNC_PORT + 2 * plan.number,
     )
-    spawn = spawner(own_end.namespace, plan.cpus)
-    with TrexClient(spawn, rpc_port=config.rpc_port, async_port=config.async_port) as client:
-        generator = Generator(config, folder, spawn)
-        try:
-            yield RunningGenerator(bed, client, generator, own_bed, host)
-        finally:
-            client.close()  # before the generator ends
-            generator.stop()
+    generator = Generator(config, folder, spawner(own_end.namespace, plan.cpus))
+    try:
+        yield RunningGenerator(bed, client, generator, own_bed, host, own_end.namespace)
+    finally:
+        client.close()  # before the generator ends
+        generator.stop()
 
 
 @contextmanager
@@ -232,8 +242,9 @@ def local_generator(
     say("test bed")
     with (
         timeout_factor(plan.timeout_factor),
+        client_of(plan.number) as client,
         LocalTestbed(plan.cpus, server_cpus=(), wiring=plan.wiring, part=_part_of(plan)) as bed,
-        generator_on(bed, plan, folder, own_bed=True, host=host) as side,
+        generator_on(client, bed, plan, folder, own_bed=True, host=host) as side,
     ):
         yield side
 

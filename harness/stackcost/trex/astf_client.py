@@ -2,15 +2,18 @@
 
 import io
 import json
+import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.host.namespace import enter
 from stackcost.remote.stub import called
 from stackcost.trex.captures import check_captures
 
@@ -34,7 +37,8 @@ class AstfClient:
 
         check_captures()
         self._load_profile_file = ASTFProfile.load
-        self._client = ASTFClient(
+        self._make_client = partial(
+            ASTFClient,
             username="stackcost",
             server=server,
             sync_port=rpc_port,
@@ -45,8 +49,20 @@ class AstfClient:
         )
         self._methods: frozenset[str] | None = None
 
-    def connect(self) -> None:
-        """Connect to the server; it must be serving already."""
+    @cached_property
+    def _client(self) -> Any:
+        """Its threads are in the namespace and on the cores of the thread that makes it."""
+        return self._make_client()
+
+    def connect(self, namespace: str = "", cpus: Sequence[int] = ()) -> None:
+        """Connect to the server; it must be serving already.
+
+        The first time the client moves into `namespace` and to `cpus`, if they are given.
+        """
+        if namespace:
+            enter(namespace)
+        if cpus:
+            os.sched_setaffinity(0, cpus)
         self._client.connect()
         self._methods = frozenset(self.call("get_supported_cmds", {}))
 
@@ -170,7 +186,8 @@ class AstfClient:
 
     def disconnect(self) -> None:
         """Stop the traffic, release the ports and end the connection."""
-        self._client.disconnect()
+        if "_client" in self.__dict__:  # else there never was one
+            self._client.disconnect()
 
     @called(once=True)
     def supports(self, method: str) -> bool:

@@ -44,6 +44,7 @@ class TrexClient(RemoteStub, AstfClient, of=AstfClient):
         self._address = f"{server}:{rpc_port}"
         self._lock = threading.Lock()  # one call at a time, so that none waits for another's limit
         self._fault: StackcostError | None = None
+        self._was_asked = False
         arguments = [server, str(rpc_port), str(async_port), str(scaled_timeout(ANSWER_LIMIT))]
         self._channel = _Channel(spawn, arguments)
         self._connection = Connection(self._channel)
@@ -75,6 +76,8 @@ class TrexClient(RemoteStub, AstfClient, of=AstfClient):
 
     def close(self) -> None:
         """End the client's process, which stops the traffic first; may be called repeatedly."""
+        if not self._was_asked:  # there is nothing to stop, and it may still be starting
+            self._channel.process.kill()
         self._connection.close()
 
     def handle(self, call: Call) -> Any:
@@ -86,6 +89,7 @@ class TrexClient(RemoteStub, AstfClient, of=AstfClient):
             key: str(value.resolve()) if isinstance(value, Path) else value
             for key, value in call.arguments.items()
         }
+        self._was_asked = True
         limit_s = scaled_timeout(CALL_LIMIT)
         try:
             with self._lock:

@@ -6,6 +6,7 @@ death, stops the traffic and ends the process.
 
 import contextlib
 import os
+import socket
 import sys
 
 from stackcost.contracts.errors import StackcostError
@@ -33,6 +34,8 @@ def main() -> None:
     except StackcostError as error:
         sys.exit(str(error))
     with contextlib.suppress(Exception):
+        # TRex's own client waits for seconds on a server that has ended.
+        socket.create_connection((server, int(rpc_port)), timeout=1).close()
         client.disconnect()
     os._exit(0)  # the client's threads and sockets end with the process, whatever they wait for
 
