@@ -1,4 +1,4 @@
-"""Known answers: devices whose limits, losses and costs were set on purpose, on the real bed."""
+"""Devices that lose nothing, and whose limits, losses and costs were set on purpose, on the bed."""
 
 import dataclasses
 from collections.abc import Callable, Iterator
@@ -31,10 +31,12 @@ from tests.duts.bed import (
 )
 from tests.runs.on_session import follow
 
+Bridge = server_class("dut/bridge")
 ConnectionLimit = server_class("dut/connection_limit")
 Forwarding = server_class("dut/forwarding")
 Nat44 = server_class("dut/nat44")
 Nftables = server_class("dut/nftables")
+Wire = server_class("dut/wire")
 
 pytestmark = pytest.mark.bed
 
@@ -56,6 +58,26 @@ class Lossy(Forwarding):
 
     def ruleset(self) -> str:
         return DROP_ONE_IN_100
+
+
+def check_nothing_lost(session: ProfileSession, lost: device.LostFrames | None) -> None:
+    """A load through what only forwards; all that was asked is done."""
+    trial = load_trial(session, 1_000, 0.5).trial
+    opened = trial.traffic.counter("tcps_connattempt")
+    assert trial.traffic.completed == opened > 0
+    assert trial.traffic.retransmitted == trial.traffic.failed == 0
+    assert trial.traffic.counter("tcps_rcvbyte") == opened * session.response_bytes
+    assert device.lost_frames(trial) == lost
+    assert session.serving.open_connections() == 0, "else each trial would wait for them to end"
+
+
+# Before `session`: one bed at a time.
+@pytest.mark.parametrize(("kind", "lost"), [(Bridge, device.LostFrames(0, 0, 0)), (Wire, None)])
+def test_a_bridge_loses_nothing_and_neither_does_no_device(
+    kind: type[Dut], lost: device.LostFrames | None, tmp_path: Path
+) -> None:
+    with session_of(kind, tmp_path) as session:
+        check_nothing_lost(session, lost)
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +104,11 @@ def become(session: ProfileSession) -> Become:
         return made
 
     return change
+
+
+def test_a_router_loses_nothing(session: ProfileSession, become: Become) -> None:
+    become(Forwarding)
+    check_nothing_lost(session, device.LostFrames(0, 0, 0))
 
 
 def test_a_table_of_10_000_connections_is_found_to_hold_as_many(

@@ -225,7 +225,12 @@ class RunningServer:
         remove_namespace(self.bed.server_namespace)
 
     def open_connections(self) -> int:
-        """TCP connections that the kernel's stack of the server holds open (Tcp CurrEstab)."""
+        """TCP connections that the kernel's stack of the server holds open (Tcp CurrEstab).
+
+        None where the generator has both ends: those in its namespace are not of the load.
+        """
+        if not (self.wiring.tested or self.wiring.server):
+            return 0
         text = execute(self.wiring.serving, ["cat", "/proc/net/snmp"])
         return counter_table(text, "Tcp")["CurrEstab"]
 
