@@ -70,10 +70,8 @@ def test_a_stack_that_knows_no_user_ids_has_a_route_to_the_server(
 @pytest.mark.parametrize(
     ("name", "url", "kept", "rate"),
     [
-        ("wrk", PLAIN, False, None),
         ("wrk", TLS, False, None),
         ("wrk", PLAIN, True, None),
-        ("ab", PLAIN, False, None),
         ("ab", TLS, True, None),
         ("h2load", PLAIN, True, 500.0),
         ("h2load", TLS, False, 100.0),

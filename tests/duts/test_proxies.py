@@ -47,7 +47,10 @@ ROOTLESS: list[type[Proxy]] = [kind for kind in (Pasta, Slirp) if not kind.lacks
     "kind",
     [
         pytest.param(
-            kind, marks=[pytest.mark.long] if kind in (NginxTcp, EnvoyTcp, EnvoyOutHttp) else []
+            kind,
+            marks=[pytest.mark.long]
+            if kind in (NginxTcp, EnvoyTcp, EnvoyHttp, EnvoyOutHttp)
+            else [],
         )
         for kind in (NginxTcp, HAProxyTcp, *ENVOY)
     ],

@@ -25,8 +25,12 @@ pytestmark = pytest.mark.bed
 
 
 def serving_end(name: str, folder: Path) -> dict[str, Any]:
-    """How the receive work of the server's interface is placed, and its offloads."""
+    """How the receive work of the server's interface is placed, its offloads, and the congestion
+    control that is stored: the one of the kernel that answers.
+    """
     with session_of(server_class(name), folder / "bed", ON_DEVICE) as session:  # type: ignore[arg-type]
+        stored = session.describe()["server"]["congestion_control"]
+        assert stored == execute(SERVER_NAMESPACE, ["sysctl", "-n", CONGESTION_CONTROL]).strip()
         bed = session.bed.describe()
         (steering,) = (
             each for each in bed["receive_steering"] if each["interface"] == SERVER_INTERFACE
@@ -41,14 +45,6 @@ def test_the_servers_end_of_a_wire_is_that_of_the_server_alone(tmp_path: Path) -
     )
     assert alone["cpus"] == tuple(DEVICE_CPUS)
     assert behind == alone
-
-
-@pytest.mark.parametrize("name", [ALONE, BEHIND, "astf-peer"])
-def test_the_congestion_control_of_who_answers_is_stored(name: str, tmp_path: Path) -> None:
-    with session_of(server_class(name), tmp_path, ON_DEVICE) as session:  # type: ignore[arg-type]
-        stored = session.describe()["server"]["congestion_control"]
-        kernels = execute(SERVER_NAMESPACE, ["sysctl", "-n", CONGESTION_CONTROL]).strip()
-    assert stored == ("NewReno" if name == "astf-peer" else kernels)
 
 
 @pytest.mark.long

@@ -28,7 +28,6 @@ Service = module_of(DUTS / "service/base.py").Service
 
 NO_RULES = "*nat\nCOMMIT\n*filter\nCOMMIT\n"  # nft does not flush ip_tables
 STRAIGHT = 0.97  # coefficient of determination
-SERVICES = (NftablesService, IptablesService, IptablesLegacyService)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +72,16 @@ def test_a_rule_of_iptables_costs_the_same_wherever_it_is_in_the_list(
 
 
 @pytest.mark.bed
-@pytest.mark.parametrize("kind", [*SERVICES, Conntrack, ContainerBridge])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        NftablesService,
+        IptablesService,
+        pytest.param(IptablesLegacyService, marks=pytest.mark.long),
+        Conntrack,
+        ContainerBridge,
+    ],
+)
 def test_every_connection_reaches_the_server_behind_and_nothing_is_lost(
     session: ProfileSession, kind: type[Dut]
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 from stackcost.bed.local import LocalTestbed
 from tests.trex.conftest import REPOSITORY
 
-pytestmark = pytest.mark.bed
+pytestmark = [pytest.mark.bed, pytest.mark.long]
 
 ADDED_S = 0.05  # much more than the quickest answer takes on a busy machine
 RATE, SECONDS = 200, 2

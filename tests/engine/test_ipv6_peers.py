@@ -8,7 +8,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -144,16 +143,6 @@ def neighbour(bed: LocalTestbed) -> dict[str, Any]:
     return dict(entry)
 
 
-def engine(bed: LocalTestbed, folder: Path, server: bool) -> AbstractContextManager[TrexClient]:
-    return engine_on(bed, folder, server, ENGINE, GATEWAY)
-
-
-@pytest.mark.usefixtures("kernel_server")
-def test_every_flow_against_the_kernel_completes(bed: LocalTestbed, tmp_path: Path) -> None:
-    with engine(bed, tmp_path, server=False) as client:
-        open_flows(client)
-
-
 @pytest.mark.usefixtures("kernel_server")
 @pytest.mark.parametrize("kind", ["", "--vdev=net_af_packet0,iface="], ids=["af_xdp", "af_packet"])
 def test_a_port_with_a_mac_of_its_own_is_a_neighbour_that_is_reached(
@@ -175,8 +164,14 @@ def test_a_port_with_a_mac_of_its_own_is_a_neighbour_that_is_reached(
         assert neighbour(bed)["lladdr"] == OWN_MAC
 
 
-def test_curl_gets_a_whole_response(bed: LocalTestbed, tmp_path: Path) -> None:
-    with engine(bed, tmp_path, server=True) as client:
+def test_the_kernel_finds_the_port_and_gets_a_whole_response(
+    bed: LocalTestbed, tmp_path: Path
+) -> None:
+    with engine_on(bed, tmp_path, True, ENGINE, GATEWAY) as client:
+        ping(bed)
+        show = ["ip", "-json", "link", "show", bed.load_interface]
+        (link,) = json.loads(execute(bed.load_namespace, show))
+        assert neighbour(bed)["lladdr"] == link["address"]
         client.load_profile(PROFILE)
         client.start(1, client_mask=0)
         file = tmp_path / "response"
@@ -193,12 +188,3 @@ def test_curl_gets_a_whole_response(bed: LocalTestbed, tmp_path: Path) -> None:
         assert file.read_bytes() == b"x" * BODY_BYTES
         assert client.stats()["traffic"]["server"]["tcps_accepts"] == 1
         client.stop()
-
-
-def test_the_kernel_finds_the_port_and_pings_it(bed: LocalTestbed, tmp_path: Path) -> None:
-    with engine(bed, tmp_path, server=True):
-        ping(bed)
-        (link,) = json.loads(
-            execute(bed.load_namespace, ["ip", "-json", "link", "show", bed.load_interface])
-        )
-        assert neighbour(bed)["lladdr"] == link["address"]

@@ -118,8 +118,8 @@ def test_every_flow_against_nginx_completes_over_a_lossy_wire(peers: Peers, tmp_
         with engine_on(peers.bed, tmp_path, server=False, kind=peers.kind) as client:
             length = nginx.response_length()
             # One flow more than 0.11 s, the generator's start, takes away.
-            client.load_profile(HTTP, {"response_bytes": length, "cps": 200})
-            client.start(1, duration=(FLOWS + 1) / 200 + 0.11)
+            client.load_profile(HTTP, {"response_bytes": length, "cps": 400})
+            client.start(1, duration=(FLOWS + 1) / 400 + 0.11)
             client.wait_on_traffic(60)
             seen = client.stats()["traffic"]["client"]
             opened = seen["tcps_connattempt"]

@@ -67,7 +67,7 @@ def probes(engine: TrexClient) -> int:
     return int(engine.stats()["traffic"]["server"].get("tcps_sndprobe", 0))
 
 
-@pytest.mark.parametrize("over", ["IPv4", "IPv6", "TLS"])
+@pytest.mark.parametrize("over", [pytest.param("IPv4", marks=pytest.mark.long), "IPv6", "TLS"])
 def test_payload_of_a_client_with_a_closed_window_is_acknowledged(
     over: str, peers: tuple[LocalTestbed, TrexClient]
 ) -> None:

@@ -59,3 +59,10 @@ def programs(run: "subprocess.Popen[str]", name: str) -> list[psutil.Process]:
 def run_folder(results: Path) -> RunFolder:
     (folder,) = results.iterdir()
     return RunFolder.open(folder)
+
+
+def clean() -> str:
+    """Undo what killed runs left; returns what the command said of it."""
+    done = subprocess.run([*STACKCOST, "clean"], cwd=REPOSITORY, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

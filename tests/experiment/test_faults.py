@@ -1,6 +1,6 @@
 """What can go wrong in the middle of a run, for real: nothing measured is lost, the cause is told.
 
-Ctrl-C, two harnesses at once, and cleaning up after a kill: test_run.py.
+Ctrl-C and two harnesses at once: test_run.py.
 """
 
 import io
@@ -27,7 +27,14 @@ from stackcost.report.story import of_trials
 from stackcost.runs import record
 from stackcost.runs.comparison import run_experiment
 from stackcost.store import RunFolder
-from tests.experiment.command import programs, read_until, run_folder, short_compare, start
+from tests.experiment.command import (
+    clean,
+    programs,
+    read_until,
+    run_folder,
+    short_compare,
+    start,
+)
 
 NGINX_ALONE = """
 servers: [nginx/kernel]
@@ -201,7 +208,7 @@ def _write_some(file: object) -> int:
 
 @pytest.fixture(scope="module")
 def resumed(alone: Path, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    """A run without a working compiler, killed in its load trial, and gone on with."""
+    """A run without a working compiler, killed in its load trial, undone, and gone on with."""
     folder = tmp_path_factory.mktemp("resumed")
     compiler = folder / "bin" / "clang"
     compiler.parent.mkdir()
@@ -217,6 +224,8 @@ def resumed(alone: Path, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
         killed = run_folder(folder / "results")
         assert (killed.manifest().state, len(whole(killed))) == ("running", 3)
         assert existing_namespaces(), "a killed run cannot clean up"
+        assert "done: remove namespace stackcost-server" in clean() and existing_namespaces() == []
+        assert clean() == "nothing was left behind\n"
         again = start(["run", "--resume", str(killed.path)])
         _, errors = again.communicate(timeout=90)
         assert again.returncode == 0, errors

@@ -17,7 +17,7 @@ from stackcost.bed.network import existing_namespaces
 from stackcost.host.namespace import processes_inside
 from stackcost.host.waiting import wait_until
 from stackcost.store import RunFolder
-from tests.experiment.command import REPOSITORY, STACKCOST, programs, read_until, run_folder, start
+from tests.experiment.command import clean, programs, read_until, run_folder, start
 
 TINY = """
 title: "tiny"
@@ -71,10 +71,6 @@ def begun(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[str]]
     path.write_text(text.replace("TLS", str(server == "nginx/kernel").lower()))
     yield ["run", str(path), "--results", str(tmp_path / "results")]
     clean()
-
-
-def clean() -> None:
-    subprocess.run([*STACKCOST, "clean"], cwd=REPOSITORY, check=True, capture_output=True)
 
 
 def killed(arguments: list[str], results: Path, program: str, told: str) -> list[str]:

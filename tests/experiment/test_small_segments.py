@@ -117,7 +117,7 @@ def test_as_published_the_peers_last_segment_waits_for_the_delayed_ack(tmp_path:
     [
         ("astf-peer", "today"),
         pytest.param("nginx/kernel", "today", marks=pytest.mark.long),
-        ("nginx/kernel", "published"),
+        pytest.param("nginx/kernel", "published", marks=pytest.mark.long),
     ],
 )
 def test_otherwise_no_segment_waits(server: str, tcp: str, tmp_path: Path) -> None:

@@ -91,7 +91,8 @@ def test_a_summary_of_an_older_version_is_one_clear_sentence(tmp_path: Path) -> 
     assert json.loads(stackcost("ls", str(tmp_path), "--json"))[0]["state"] == "complete"
 
 
-def test_several_runs_of_each_side_tell_how_far_runs_are_apart(run: RunFolder) -> None:
+def test_several_runs_of_each_side_tell_how_far_runs_are_apart(tmp_path: Path) -> None:
+    run = store(tmp_path, compared(rounds=2))
     three = ",".join([str(run.path)] * 3)
     said = stackcost("diff", f"{three}#nginx/kernel", f"{three}#nginx/kernel")
     assert "no difference shown" in said and "by the 3 and 3 runs" in said

@@ -9,7 +9,7 @@ from stackcost.analysis.checks import checks
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.load import ConstantLoad
 from stackcost.experiment.schema import Experiment
-from tests.runs.test_tls_on_bed import median_us, offered, opened
+from tests.runs.test_tls_on_bed import RATE, median_us, offered, opened
 
 pytestmark = pytest.mark.bed
 # A handshake has four tries within keep_init, 5 s: with 5 % of loss one of 219 flows would fail in
@@ -44,5 +44,6 @@ def test_every_response_comes_through_and_the_network_does_as_asked(
         assert median_us(load, "completion") > 4 * DELAY_MS * 1000
         before = session.generator.network_counts()["frames"]
         session.generator.set_network({})
-        offered(session)
+        session.generator.start(mult=RATE, duration=0.3)
+        assert session.end_traffic(10.0) == 0
         assert session.generator.network_counts()["frames"] == before, "it is gone"

@@ -5,7 +5,7 @@ import pytest
 from engine.bench.tools.selfcheck.sampling_cost import check_sampling
 from stackcost.collect import stack_samples
 
-pytestmark = pytest.mark.bed
+pytestmark = [pytest.mark.bed, pytest.mark.long]
 
 
 def test_the_time_of_the_sampling_interrupts_is_seen_and_grows_with_their_number(

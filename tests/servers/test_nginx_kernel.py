@@ -37,12 +37,37 @@ def fetch(bed: LocalTestbed, form: str, *options: str) -> str:
     )
 
 
-def test_the_body_comes_whole_and_its_length_was_probed(
+def test_responses_come_whole_and_every_request_is_counted_and_none_of_ours(
     bed: LocalTestbed, nginx: NginxKernel
 ) -> None:
+    assert nginx.requests_served() == 0
     status, head, body = fetch(bed, "%{http_code} %{size_header} %{size_download}").split()
     assert status == "200"
     assert nginx.response_length() == int(head) + int(body) == 32_000
+    for _ in range(7):
+        fetch(bed, "")
+    nginx.check_health()
+    assert nginx.requests_served() == 8
+    execute(bed.load_namespace, ["ab", "-q", "-n", "2000", "-c", "10", URL])
+    assert nginx.requests_served() == 2008
+    counted = nginx.status()
+    assert counted.accepted == counted.handled
+    count = "/proc/sys/net/netfilter/nf_conntrack_count"
+    tracked = execute(bed.server_namespace, ["sh", "-c", f"[ ! -e {count} ] || cat {count}"])
+    assert tracked in ("", "0\n")
+
+
+def test_asking_moves_no_tcp_counter_and_the_granted_open_files_are_known(
+    bed: LocalTestbed, nginx: NginxKernel
+) -> None:
+    def segments() -> str:
+        return execute(bed.server_namespace, ["grep", "Tcp:", "/proc/net/snmp"])
+
+    before = segments()
+    nginx.requests_served()
+    assert segments() == before
+    limits = Path(f"/proc/{nginx.processes()['worker-0']}/limits").read_text()
+    assert f"Max open files            {nginx.open_files()} " in limits
 
 
 def test_a_length_below_that_of_the_headers_is_refused(bed: LocalTestbed, tmp_path: Path) -> None:
@@ -56,43 +81,6 @@ def test_open_flows_need_as_many_files(bed: LocalTestbed, tmp_path: Path) -> Non
     with pytest.raises(StackcostError, match=r"nginx may open .* open flows need 2,147,483,848"):
         server.start()
     assert processes_inside(bed.server_namespace) == []
-
-
-def test_the_granted_number_of_open_files_is_known(nginx: NginxKernel) -> None:
-    worker = nginx.processes()["worker-0"]
-    limits = Path(f"/proc/{worker}/limits").read_text()
-    assert f"Max open files            {nginx.open_files()} " in limits
-
-
-def test_every_request_is_counted_and_none_of_ours(bed: LocalTestbed, nginx: NginxKernel) -> None:
-    assert nginx.requests_served() == 0
-    for _ in range(7):
-        fetch(bed, "")
-    nginx.check_health()
-    nginx.response_length()
-    assert nginx.requests_served() == 7
-    execute(bed.load_namespace, ["ab", "-q", "-n", "2000", "-c", "10", URL])
-    assert nginx.requests_served() == 2007
-    counted = nginx.status()
-    assert counted.accepted == counted.handled
-
-
-def test_asking_moves_no_tcp_counter(bed: LocalTestbed, nginx: NginxKernel) -> None:
-    def segments() -> str:
-        return execute(bed.server_namespace, ["grep", "Tcp:", "/proc/net/snmp"])
-
-    before = segments()
-    nginx.requests_served()
-    assert segments() == before
-
-
-def test_connections_are_not_tracked(bed: LocalTestbed, nginx: NginxKernel) -> None:
-    fetch(bed, "")
-    count = "/proc/sys/net/netfilter/nf_conntrack_count"
-    assert execute(bed.server_namespace, ["sh", "-c", f"[ ! -e {count} ] || cat {count}"]) in (
-        "",
-        "0\n",
-    )
 
 
 @pytest.mark.parametrize(("timeout", "server_waits"), [(75, 0), (0, 1)])
@@ -112,19 +100,15 @@ def test_the_client_closes_first_unless_set_otherwise(
         assert waiting(bed.load_namespace, port) == 1 - server_waits
 
 
-def test_workers_are_bound_to_the_servers_cores(bed: LocalTestbed, tmp_path: Path) -> None:
+def test_workers_are_bound_to_the_servers_cores_and_stopping_leaves_the_record_alone(
+    bed: LocalTestbed, tmp_path: Path
+) -> None:
     two = replace(PLAIN, program=ProgramSettings(workers=2))
     with started(NginxKernel(bed.endpoint(tmp_path), two)) as server:
         processes = server.processes()
         assert sorted(processes) == ["master", "worker-0", "worker-1"]
         assert all(os.sched_getaffinity(pid) == {1} for pid in processes.values())
     assert server.processes() == {}
-
-
-def test_stopping_leaves_the_record_and_nothing_else(bed: LocalTestbed, tmp_path: Path) -> None:
-    with started(NginxKernel(bed.endpoint(tmp_path), PLAIN)) as server:
-        server.stop()
-    assert processes_inside(bed.server_namespace) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["error.log", "nginx.conf"]
     with pytest.raises(StackcostError, match=r"48\.0\.0\.1:80"):
         server.check_health()

@@ -66,4 +66,6 @@ def test_one_that_does_not_start_is_reported_in_its_own_words(
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 1 and "Traceback" not in errors
     assert "haproxy ended with exit status 1" in errors and "nonsense" in errors
+    assert len(errors.splitlines()) <= 2
     assert existing_namespaces() == []
+    assert not list((tmp_path / "results").iterdir()), "a run without any trial leaves no folder"

@@ -174,28 +174,23 @@ def test_receive_work_is_placed_after_a_stack_took_its_interface(
         assert trial.load.counted.requests > 0  # type: ignore[union-attr]
 
 
-def test_clients_live_at_the_last_look_although_the_looks_take_long(
+def test_clients_live_at_the_last_look_and_those_that_hang_after_a_fall_back_are_told_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Their stack ends with them, so a look after their end sees nothing that carried them."""
-    monkeypatch.setattr(http_session, "stack_of", lambda name, place: LooksLong(place))
-    with session_in(tmp_path) as session:
-        trial = trial_of(session)
-    assert isinstance(session.clients_stack, LooksLong)
-    assert session.clients_stack.lived == {"before": True, "during": True, "after": True}
-    assert isinstance(trial.load, HttpClients) and not trial.load.ended_early
-
-
-def test_clients_that_hang_after_a_fall_back_are_told_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As wrk was seen to do on Onload, after it had no route there."""
+    """Their stack ends with them, so a look after their end sees nothing that carried them; wrk was
+    seen to hang on Onload, after it had no route there.
+    """
 
     def hang(clients: Clients) -> None:
         raise StackcostError("client 0 (wrk) did not end in time", "see its output")
 
-    monkeypatch.setattr(Clients, "wait", hang)
+    monkeypatch.setattr(http_session, "stack_of", lambda name, place: LooksLong(place))
     with session_in(tmp_path) as session:
+        trial = trial_of(session)
+        assert isinstance(session.clients_stack, LooksLong)
+        assert session.clients_stack.lived == {"before": True, "during": True, "after": True}
+        assert isinstance(trial.load, HttpClients) and not trial.load.ended_early
+        monkeypatch.setattr(Clients, "wait", hang)
         with pytest.raises(StackcostError, match="in time; see its output"):
             trial_of(session)
         fallen = StackCheck("onload-wrk", "kernel", "no stack")

@@ -49,7 +49,14 @@ def made(session: HttpSession, test: str, rate: float | None = None) -> Readings
 
 
 @pytest.mark.bed
-@pytest.mark.parametrize("name", ["dut/forwarding", "dut/nat44", "dut/bridge"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "dut/nat44",
+        pytest.param("dut/forwarding", marks=pytest.mark.long),
+        pytest.param("dut/bridge", marks=pytest.mark.long),
+    ],
+)
 def test_a_handshake_passes_the_device_and_its_cost_is_told_from_the_servers(
     name: str, tmp_path: Path
 ) -> None:

@@ -56,7 +56,8 @@ def known_handshake_steps(
 
 
 def check_known(rounds: int = 1, quick: bool = False) -> list[Row]:
-    """Known cost, also of TLS, and known memory, by one server in one session; `quick`: less of it.
+    """Known cost, also of TLS, and known memory, by one server in one session; `quick`: a burn
+    alone, and no second observer.
 
     User and system time are separated at system calls: with ticks, as in a run, the share in a
     short trial is too inexact (docs/metrics.md). The trials are those of a normal run, which is
@@ -68,8 +69,9 @@ def check_known(rounds: int = 1, quick: bool = False) -> list[Row]:
         server = session.local_server.server
         assert isinstance(server, CalibrationServer)
         costs = yield from known_cost_steps(session, server, rounds, quick)
-        costs += yield from known_handshake_steps(session, server, rounds)
-        return costs + (yield from known_memory_steps(session, server, rounds))
+        if not quick:
+            costs += yield from known_handshake_steps(session, server, rounds)
+        return costs + (yield from known_memory_steps(session, server, rounds, quick))
 
     return _rows(steps, 1 if quick else 2, Detail.SYSTEM_CALLS)
 

@@ -175,14 +175,14 @@ TRACKED = Addition(
     (Answer(f"connection tracking: {NETFILTER}", attrgetter("total"), categories=(NETFILTER,)),),
     is_tracked=True,
 )
-QUICK = (burn_of(100.0), CALLED, _rules(400))
-OTHERS = (burn_of(20.0), _rules(20), TRACKED)
+QUICK = (burn_of(100.0),)
+OTHERS = (CALLED, _rules(400), burn_of(20.0), _rules(20), TRACKED)
 
 
 def known_cost_steps(
     session: ProfileSession, server: CalibrationServer, rounds: int, quick: bool = False
 ) -> PlannedTrials[list[Row]]:
-    """A row for each answer, from `rounds` rounds of all trials; `quick`: of few of them."""
+    """A row for each answer, from `rounds` rounds of all trials; `quick`: of one of them."""
     found: dict[str, Values] = defaultdict(Values)
     prepare_load(session)
     apply_rules(session.local_server.bed.server_namespace, 0)

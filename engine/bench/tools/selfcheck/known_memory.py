@@ -96,9 +96,11 @@ class ChargedSockets(Collector):
 
 
 def known_memory_steps(
-    session: ProfileSession, server: CalibrationServer, rounds: int
+    session: ProfileSession, server: CalibrationServer, rounds: int, quick: bool = False
 ) -> PlannedTrials[list[Row]]:
-    """Rows over `rounds` rounds: the server's own memory, socket buffers, a second observer."""
+    """Rows over `rounds` rounds: the server's own memory, socket buffers, a second observer, which
+    `quick` leaves out.
+    """
     plain_experiment = session.experiment
     workload = plain_experiment.workload.model_copy(update={"request_bytes": UNREAD_BYTES})
     unread_experiment = plain_experiment.model_copy(update={"workload": workload})
@@ -106,11 +108,12 @@ def known_memory_steps(
     for _ in range(rounds):
         server.hold(0)
         plain, plain_charged = yield from _slopes(session, server)
-        with second_observer(
-            session.bed.load_namespace, session.bed.cpus.load, [*server.processes().values()]
-        ):
-            observed, _ = yield from _slopes(session, server)
-        pairs[OBSERVED].append((_kernel_stack(plain), _kernel_stack(observed)))
+        if not quick:
+            with second_observer(
+                session.bed.load_namespace, session.bed.cpus.load, [*server.processes().values()]
+            ):
+                observed, _ = yield from _slopes(session, server)
+            pairs[OBSERVED].append((_kernel_stack(plain), _kernel_stack(observed)))
         server.hold(HOLD_BYTES, leave_unread=True)
         session.experiment = unread_experiment
         try:
