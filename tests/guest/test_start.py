@@ -41,7 +41,9 @@ def nothing(_: str) -> None:
     return
 
 
-def test_by_kvm_where_it_works(qemu: Behave, images: Path) -> None:
+def test_by_kvm_where_it_works_and_what_it_prints_are_the_sections_of_an_experiment(
+    qemu: Behave, images: Path
+) -> None:
     folder = qemu("kvm")
     guest = start.start("b", MACHINE, images, nothing)
     assert guest.emulated == "" and guest.process() is not None
@@ -50,6 +52,13 @@ def test_by_kvm_where_it_works(qemu: Behave, images: Path) -> None:
     assert (sent / "suite/servers/nginx_kernel/server.py").is_file()
     assert (sent / "suite/build/engine/astf-engine").is_file()
     assert list((folder / "guest").glob("stackcost-*.dist-info/METADATA"))
+    sections = yaml.safe_load(guest.as_host())
+    host = SshHost.model_validate(sections["hosts"]["b"])
+    assert (host.address, host.port, host.user) == ("127.0.0.1", guest.port, "root")
+    bed = Bed.model_validate(sections["bed"])
+    assert bed.server.host == "b" and bed.server.interfaces == ["enp0s16", "enp0s17"]
+    assert bed.load.interfaces == ["sc-b0", "sc-b1"]
+    assert "timeout_factor" not in sections
     assert running.stop(guest).done
     assert guest.process() is None and running.GUESTS.read() == []
 
@@ -61,24 +70,6 @@ def test_a_kernel_that_hangs_by_kvm_is_emulated_with_the_reason(qemu: Behave, im
     assert "a try of KVM failed, it did not answer within 3 s" in guest.emulated
     assert any(guest.emulated in line for line in said)
     assert "timeout_factor: 5 # it is emulated: a try of KVM failed" in guest.as_host()
-
-
-def test_without_kvm_it_is_emulated_with_the_reason(qemu: Behave, images: Path) -> None:
-    folder = qemu("kvm", kvm=False)
-    guest = start.start("b", MACHINE, images, nothing)
-    assert guest.emulated == f"there is no {folder / 'kvm'}"
-
-
-def test_what_it_prints_are_the_sections_of_an_experiment(qemu: Behave, images: Path) -> None:
-    qemu("kvm")
-    guest = start.start("b", MACHINE, images, nothing)
-    sections = yaml.safe_load(guest.as_host())
-    host = SshHost.model_validate(sections["hosts"]["b"])
-    assert (host.address, host.port, host.user) == ("127.0.0.1", guest.port, "root")
-    bed = Bed.model_validate(sections["bed"])
-    assert bed.server.host == "b" and bed.server.interfaces == ["enp0s16", "enp0s17"]
-    assert bed.load.interfaces == ["sc-b0", "sc-b1"]
-    assert "timeout_factor" not in sections
 
 
 def test_a_guest_with_a_shared_nic_has_an_engine_while_it_boots(
@@ -124,13 +115,6 @@ def test_what_cannot_be_is_refused(
     with pytest.raises(StackcostError, match=words):
         start.start(name, machine, images, nothing)
     assert running.GUESTS.read() == []
-
-
-def test_a_name_is_used_once(qemu: Behave, images: Path) -> None:
-    qemu("kvm")
-    start.start("b", MACHINE, images, nothing)
-    with pytest.raises(StackcostError, match="stackcost guest stop b"):
-        start.start("b", MACHINE, images, nothing)
 
 
 @pytest.mark.parametrize(
@@ -179,9 +163,13 @@ def other(guest: running.Guest) -> list[running.Guest]:
     return [each for each in running.GUESTS.read() if each.name != guest.name]
 
 
-def test_a_guest_that_ended_by_itself_is_forgotten(qemu: Behave, images: Path) -> None:
+def test_a_name_is_used_once_and_a_guest_that_ended_by_itself_is_forgotten(
+    qemu: Behave, images: Path
+) -> None:
     qemu("kvm")
     guest = start.start("b", MACHINE, images, nothing)
+    with pytest.raises(StackcostError, match="stackcost guest stop b"):
+        start.start("b", MACHINE, images, nothing)
     process = guest.process()
     assert process is not None
     process.kill()
@@ -200,7 +188,7 @@ def test_an_image_that_was_not_finished_is_removed(state: Path, tmp_path: Path) 
     assert step.done and not unfinished.exists() and image.MAKING.read() == {}
 
 
-def test_an_emulated_guest_gets_an_engine_for_any_processor(
+def test_without_kvm_it_is_emulated_with_the_reason_and_an_engine_for_any_processor(
     qemu: Behave, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     portable = tmp_path / "portable"
@@ -209,7 +197,9 @@ def test_an_emulated_guest_gets_an_engine_for_any_processor(
     said: list[str] = []
     folder = qemu("kvm", kvm=False)
     sent = folder / "guest/stackcost/suite/build/engine/astf-engine"
-    running.stop(start.start("a", MACHINE, images, said.append))
+    guest = start.start("a", MACHINE, images, said.append)
+    assert guest.emulated == f"there is no {folder / 'kvm'}"
+    running.stop(guest)
     assert sent.read_text() == "for any processor" and "building it" in said
     qemu("kvm")
     start.start("b", MACHINE, images, nothing)
