@@ -255,7 +255,7 @@ def ipv6() -> None:
     headers = {}
     for forced in (False, True):
         c.clear_stats()
-        c.start(mult=2, duration=1, ipv6=forced)
+        c.start(mult=2, duration=0.5, ipv6=forced)
         c.wait_on_traffic(timeout=20)
         stats = c.get_stats()
         one, other = stats["traffic"]["client"], stats["traffic"]["server"]

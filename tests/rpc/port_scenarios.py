@@ -169,7 +169,7 @@ def traffic_looked_at() -> None:
         if vlan is not None:
             c.set_vlan(ports=[0], vlan=vlan)
         wanted = c.start_capture(rx_ports=[1], limit=20, bpf_filter=tagged)["id"]
-        c.start(mult=10, duration=1)
+        c.start(mult=10, duration=0.4)
         c.wait_on_traffic(timeout=20)
         records = fetched(c, wanted)
         assert len(records) == 20, len(records)

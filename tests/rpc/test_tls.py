@@ -22,7 +22,7 @@ def run(client: TrexClient, profile: str, *tls: dict[str, Any]) -> int:
     client.call("stackcost_set_payload_check", {"profile_id": "_", "enabled": True})
     for rule in tls:
         client.call("stackcost_set_tls", {"profile_id": "_", **rule})
-    client.start(100, 1)
+    client.start(100, 0.5)
     client.wait_on_traffic(TIMEOUT_S)
     return int(client.stats()["traffic"]["client"]["tcps_connattempt"])
 
