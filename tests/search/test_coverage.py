@@ -44,7 +44,12 @@ def test_of_sessions_that_differ_the_interval_has_the_mean_as_often_as_the_sente
     ],
 )
 @pytest.mark.parametrize(
-    ("of", "quick"), [("connections", False), ("connections", True), ("flows", False)]
+    ("of", "quick"),
+    [
+        ("connections", False),
+        ("connections", True),
+        pytest.param("flows", False, marks=pytest.mark.long),
+    ],
 )
 def test_the_interval_has_the_true_ceiling_in_it_as_often_as_it_says(
     of: CeilingKind, quick: bool, noise: float
