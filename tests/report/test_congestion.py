@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from stackcost.contracts.server import engine_congestion_control
-from stackcost.report.answer import computed, print_answer
+from stackcost.report.answer import print_answer
 from stackcost.report.congestion import SETTING, congestion_control
 from stackcost.report.opened import OpenedRuns, stored_summary
 from stackcost.report.story import of_runs
@@ -65,7 +65,7 @@ def test_every_answer_names_it_on_the_terminal_and_in_the_report(path: Path) -> 
 
 
 def test_a_stored_run_says_what_differs() -> None:
-    summary = computed(RunFolder.open(SMALL))
+    summary = stored_summary(RunFolder.open(SMALL))
     words = "cubic on nginx/kernel; NewReno on astf-peer"
     summary = summary.model_copy(update={"machine": {**summary.machine, SETTING: words}})
     printed = StringIO()
