@@ -66,6 +66,8 @@ def test_a_generator_that_was_the_limit_is_said() -> None:
     assert "NDR at least" in found.sentence
     assert "90% interval" not in found.sentence, "it would not be the server's"
     assert "The true ceiling may be higher: the generator was the limit" in found.sentence
+    reasons = found.sentence.removeprefix(found.bounds)
+    assert found.bounds.endswith(").") and reasons.startswith(" The true ceiling may be higher")
 
 
 def test_a_limit_set_by_hand_is_said() -> None:

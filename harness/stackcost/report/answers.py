@@ -140,9 +140,8 @@ def ceiling_answer(runs: OpenedRuns) -> str:
 def _ceiling_told(ceiling: Ceiling) -> str:
     """Its bounds first; what limits it, and what the reference system held, are the reasons."""
     told, *reference = sentences_of(ceiling)
-    bounds, dot, reasons = told.partition(". ")
-    told = f"**{bounds}.** {reasons}" if dot else f"**{told.rstrip('.')}.**"
-    return " ".join([told, *reference])
+    bounds = ceiling.bounds or told
+    return " ".join([f"**{bounds}**{told.removeprefix(bounds)}", *reference])
 
 
 def difference_answer(found: Sequence[Difference]) -> str:

@@ -6,7 +6,7 @@ from stackcost.analysis.ceiling.bottleneck import Bottleneck
 from stackcost.analysis.ceiling.summary import Rate, ReferenceTrial, Stopped
 
 
-def ceiling_sentence(
+def ceiling_sentences(
     server: str,
     unit: str,
     rates: Sequence[Rate],
@@ -15,27 +15,27 @@ def ceiling_sentence(
     bottleneck: Bottleneck | None,
     tried: Sequence[tuple[float, float]],
     stopped: Stopped | None = None,
-) -> str:
-    """The ceiling of a server, its uncertainty, and the bottleneck; or why there is no ceiling.
+) -> tuple[str, str]:
+    """The ceiling of a server and its uncertainty, or why there is none; and the reasons for it.
 
     `tried`: load and loss ratio of each trial that counts.
     """
     if stopped:
-        return _stopped_sentence(server, unit, rates, stopped, bottleneck)
+        return _stopped_sentences(server, unit, rates, stopped, bottleneck)
     found = [
         _rate(rate, unit, bool(at_least))
         if complete or rate.value is not None
         else _so_far(rate, unit, tried)
         for rate in rates
     ]
-    text = f"{server}: {'; '.join(found)}."
+    reasons = []
     if not complete:
-        text += " The search was interrupted: this is what was found until then."
+        reasons.append("The search was interrupted: this is what was found until then.")
     if at_least:
-        text += f" The true ceiling may be higher: {at_least}."
+        reasons.append(f"The true ceiling may be higher: {at_least}.")
     if bottleneck:
-        text += f" Bottleneck (trial {bottleneck.trial}): {bottleneck.sentence}."
-    return text
+        reasons.append(f"Bottleneck (trial {bottleneck.trial}): {bottleneck.sentence}.")
+    return f"{server}: {'; '.join(found)}.", " ".join(reasons)
 
 
 def reference_sentence(carried: float | None, trials: Sequence[ReferenceTrial], unit: str) -> str:
@@ -58,19 +58,20 @@ def reference_sentence(carried: float | None, trials: Sequence[ReferenceTrial], 
     return text
 
 
-def _stopped_sentence(
+def _stopped_sentences(
     server: str,
     unit: str,
     rates: Sequence[Rate],
     stopped: Stopped,
     bottleneck: Bottleneck | None,
-) -> str:
+) -> tuple[str, str]:
     text = f"{server}: no ceiling, as nothing passed any more after trial {stopped.after}"
     if bottleneck:
         text += f": {bottleneck.sentence} (trial {bottleneck.trial})"
-    text += f". Before, {_listed(stopped.held)} {unit} {_were(stopped.held)} held."
+    reasons = f"Before, {_listed(stopped.held)} {unit} {_were(stopped.held)} held."
     known = [_rate(rate, unit, False) for rate in rates if rate.value is not None]
-    return text + (f" Bounds found until then: {'; '.join(known)}." if known else "")
+    reasons += f" Bounds found until then: {'; '.join(known)}." if known else ""
+    return f"{text}.", reasons
 
 
 def _listed(loads: Sequence[float]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from stackcost.analysis.ceiling.bottleneck import Bottleneck, find_bottleneck
 from stackcost.analysis.ceiling.controller import HOPELESS, Bounds, SearchResult, TrialLoss
 from stackcost.analysis.ceiling.interval import COVERAGE
-from stackcost.analysis.ceiling.sentences import ceiling_sentence, reference_sentence
+from stackcost.analysis.ceiling.sentences import ceiling_sentences, reference_sentence
 from stackcost.analysis.ceiling.settings import UNITS, Goal, SearchSettings
 from stackcost.analysis.ceiling.stored import (
     SearchKey,
@@ -171,6 +171,9 @@ def ceiling_of(
     tried = max((step_of(trial).load for trial in trials if not is_reference(trial)), default=0.0)
     at_least = "" if dead else _why_at_least(rates, outcome.complete, bottleneck, reference, tried)
     counted = [decisive(attempts) for attempts in attempts_of(trials)]
+    tries = [(step_of(trial).load, trial_loss(trial).loss_ratio) for trial in counted]
+    told = rates, outcome.complete, at_least, bottleneck, tries, stopped
+    bounds, reasons = ceiling_sentences(key.server, UNITS[key.of], *told)
     ends = [window for trial in trials for window in trial.phases.values()]
     return Ceiling(
         server=key.server,
@@ -183,16 +186,8 @@ def ceiling_of(
         at_least=at_least,
         bottleneck=bottleneck,
         reference=reference,
-        sentence=ceiling_sentence(
-            key.server,
-            UNITS[key.of],
-            rates,
-            outcome.complete,
-            at_least,
-            bottleneck,
-            [(step_of(trial).load, trial_loss(trial).loss_ratio) for trial in counted],
-            stopped,
-        ),
+        sentence=f"{bounds} {reasons}".rstrip(),
+        bounds=bounds,
         seconds=max(w.end for w in ends) - min(w.start for w in ends) if ends else 0.0,
         trace=[row for attempts in attempts_of(trials) for row in _rows(attempts, server_cpus)],
         stopped=stopped,

@@ -91,7 +91,8 @@ class Ceiling(SummaryPart):
     """One search. `round`: which search for the same thing it is, from 1.
 
     `at_least`: why the true ceiling may be higher; empty when it may not. `sentence` says all of
-    it. `complete`: False for a search that was cut short; its bounds are those known until then.
+    it, and `bounds` is how it begins: the result without reasons. `complete`: False for a search
+    that was cut short; its bounds are those known until then.
     `expected`: the ceiling that the device's configuration expects. `stopped`: the system failed in
     the search, so that there is no ceiling; `rates` are those known until then.
     """
@@ -107,6 +108,7 @@ class Ceiling(SummaryPart):
     bottleneck: Bottleneck | None = Field(validation_alias=AliasChoices("bottleneck", "gave_way"))
     reference: Reference | None
     sentence: str
+    bounds: str = ""
     seconds: float
     trace: list[TraceRow]
     expected: float | None = None
