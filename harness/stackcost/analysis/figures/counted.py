@@ -17,6 +17,7 @@ USER = "user mode"
 STACK_LIBRARIES = {"libonload.so": "Onload's library (user mode)"}
 LEAST = 0.002  # share of a function that is told by itself
 SMALL = "others"  # all functions below it
+Labels = tuple[str, str, str, str]  # side, task, mode, function
 SOURCE = (
     "executions of translated blocks in an emulated guest (QEMU's TCG, a plugin), by the task that "
     "the guest's kernel had switched to"
@@ -82,17 +83,20 @@ def counts(readings: Readings) -> list[Counted]:
     completed, window = readings.trial.traffic.completed, readings.phases.get("sustain")
     if not completed or window is None:
         return []
-    found: dict[tuple[str, ...], list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for place, metric in enumerate((METRIC, BYTES)):
-        for series in readings.series(metric):
-            labels = series[0].labels
-            key = tuple(labels[name] for name in ("side", "task", "mode", "function"))
-            found[key][place] += (readings.growth(metric, **labels) or 0.0) / completed
+    executed, moved = (_by_labels(readings, metric, completed) for metric in (METRIC, BYTES))
     rows = [
-        Counted(side, task, mode, function, _category(mode, function), instructions, moved)
-        for (side, task, mode, function), (instructions, moved) in found.items()
+        Counted(*key, _category(*key[2:]), executed.get(key, 0.0), moved.get(key, 0.0))
+        for key in executed | moved
     ]
     return sorted(rows, key=lambda row: -row.instructions)
+
+
+def _by_labels(readings: Readings, metric: str, completed: int) -> dict[Labels, float]:
+    found: dict[Labels, float] = {}
+    for labels in (series[0].labels for series in readings.series(metric)):
+        key = labels["side"], labels["task"], labels["mode"], labels["function"]
+        found[key] = found.get(key, 0.0) + (readings.growth(metric, **labels) or 0.0) / completed
+    return found
 
 
 def _category(mode: str, function: str) -> str:
