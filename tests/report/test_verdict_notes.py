@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from stackcost.analysis.context import Context
 from stackcost.analysis.summarise import summarise
+from stackcost.contracts.counts import FramesPassed
 from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
 from stackcost.report.verdict_notes import verdict_notes
@@ -53,6 +54,15 @@ def test_only_what_can_be_counted_is_to_be_counted_instead() -> None:
     """The path of a firewall was: a counted run refuses devices."""
     ((server,), (device,)) = notes(2, ("own/server",)), notes(2, ("dut/forwarding",))
     assert "--counted" in server and "--counted" not in device
+
+
+def test_a_device_of_the_user_is_known_by_the_frames_that_were_counted_at_it() -> None:
+    trials, own = made(2, ("router",)), context(("router",))
+    for each in trials:
+        if each.server == "router":
+            each.load.frames = {"to servers": FramesPassed(4_000, 4_000, 4_000, 4_000)}
+    (note,) = verdict_notes(summarise(trials, own))
+    assert note.startswith("No verdict is possible") and "--counted" not in note
 
 
 def test_rounds_without_a_cost_are_not_those_that_were_set() -> None:

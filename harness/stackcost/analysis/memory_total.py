@@ -20,6 +20,7 @@ from stackcost.analysis.memory import (
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.slab import is_of_connection
 from stackcost.analysis.thresholds import HELD_LIMIT, SOCKETS_LIMIT
+from stackcost.contracts.system import is_device
 
 OTHERS = "others"
 SHOWN_SHARE = 0.02  # of a cache: owners of less are added up
@@ -215,7 +216,7 @@ class HoldTrials:
 
 def _is_device(readings: Readings) -> bool:
     """By the suite's name for it; one of the user's own by the frames that were counted at it."""
-    return readings.trial.server.startswith("dut/") or readings.trial.traffic.frames is not None
+    return is_device(readings.trial.server) or readings.trial.traffic.frames is not None
 
 
 def _not_held(trials: Sequence[Readings]) -> str:

@@ -19,7 +19,7 @@ from stackcost.contracts.dut_settings import BackendOn
 from stackcost.contracts.http import HttpSettings
 from stackcost.contracts.latency import PERCENTILES
 from stackcost.contracts.load import ESTABLISHED, load_words, rate_words
-from stackcost.contracts.system import NotMeasured, System
+from stackcost.contracts.system import NotMeasured, System, is_device
 from stackcost.contracts.tuning import Change
 
 FORMAT = "stackcost-summary/4"
@@ -122,6 +122,11 @@ class ServerResult(System):
     levels: list[Level]
     memories: dict[str, Memory] = Field(default_factory=dict)
     headline: float | None = None
+
+    @property
+    def is_device(self) -> bool:
+        """Whether it is a device; one of the user's own is known by the frames counted at it."""
+        return is_device(self.server) or any(each.kinds("frames_lost") for each in self.levels)
 
     @property
     def memory(self) -> Memory | None:

@@ -89,6 +89,11 @@ def label(setting: str, value: Setting) -> str:
     return LABELS.get(setting, "{}").format(value)
 
 
+def is_device(server: str) -> bool:
+    """Whether the suite's name of a server is that of a device under test."""
+    return server.startswith("dut/")
+
+
 def fits(system: System, wanted: str) -> bool:
     """Whether `wanted` is a system's name, or its server's name with some of its settings."""
     server, _, parts = wanted.partition(":")

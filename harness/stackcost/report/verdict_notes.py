@@ -8,7 +8,6 @@ from stackcost.report.peer_parts import peer_sentences
 from stackcost.report.words import pair
 
 CANNOT_TELL = "cannot tell"  # verdict of too few rounds
-REFERENCES = "dut/"  # the device that others are compared with has such a name
 
 
 def verdict_notes(summary: Summary) -> list[str]:
@@ -31,7 +30,7 @@ def verdict_notes(summary: Summary) -> list[str]:
         longer = f", which takes about {needed / made:.1f} times as long" if needed > made else ""
         told += f" In the experiment's file set rounds: {needed} (now {made}){longer}."
         systems = {name for each in found for name in (each.baseline, each.against)}
-        devices = any(name.startswith(REFERENCES) for name in systems)
+        devices = any(each.is_device for each in summary.servers if each.name in systems)
         if not (devices or peer_sentences(summary)):  # neither is counted as it is timed
             told += (
                 " Or count instructions, which need no rounds: stackcost run EXPERIMENT --counted"
