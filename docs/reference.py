@@ -39,7 +39,6 @@ FIGURES_OF = {
     "ceiling": "Of searches for a ceiling",
     "event": "Of an event at a device under test",
     "device": "Of a device under test, under loads, in events and with mixed traffic",
-    "trial": "Of each trial alone, in `run.trials`",
     "gate": "Of the pytest gate, whose other figure is a ceiling",
 }
 

@@ -6,7 +6,6 @@ from stackcost.analysis.between_runs import ASSUMED
 from stackcost.analysis.comparison import Comparison, compare_all
 from stackcost.analysis.head import SystemFigure
 from stackcost.analysis.spread import spread
-from stackcost.analysis.summary import TrialRow
 from stackcost.analysis.system_series import SystemFigures, questions, together
 
 LOADS = (1000.0, 2000.0)
@@ -17,29 +16,24 @@ def side(
     loads: tuple[float, ...] = LOADS,
 ) -> SystemFigures:
     """A turn for each cost; at the second load connections cost half of it."""
-    rows, figures = [], {}
+    figures = {}
     for at, load in enumerate(loads):
-        for number, cost in enumerate(costs):
-            rows.append(
-                TrialRow(
-                    number=len(rows),
-                    round=number,
-                    server="nginx/kernel",
-                    part="load",
-                    offered_cps=load,
-                    open_flows=None,
-                    completed=1,
-                    failed=0,
-                    retransmitted=0,
-                    figures={"server_cpu_total": cost / (at + 1)},
-                    flags=[],
-                    checks=[],
-                )
-            )
-        for name, value in (("server_cpu_total", 100.0), ("accounted_share", 1.0)):
-            values = spread([value] * len(costs), "")
-            figures[name, load] = SystemFigure("nginx/kernel", name, load, values)
-    return SystemFigures(figures, rows)  # type: ignore[arg-type]
+        values = [cost / (at + 1) for cost in costs]
+        for name, every in (("server_cpu_total", values), ("accounted_share", [1.0] * len(costs))):
+            found = spread(every, "", rounds=range(len(costs)))
+            figures[name, load] = SystemFigure("nginx/kernel", name, load, found)
+    return SystemFigures(figures)  # type: ignore[arg-type]
+
+
+def without(side: SystemFigures, loads: tuple[float, ...], left_out: int) -> SystemFigures:
+    """The same without the costs of a round at these loads."""
+    figures = dict(side.figures)
+    for load in loads:
+        cost = figures["server_cpu_total", load]
+        kept = {at: each for at, each in cost.spread.by_round() if at != left_out}
+        found = spread(list(kept.values()), "", rounds=list(kept))
+        figures["server_cpu_total", load] = cost._replace(spread=found)
+    return side._replace(figures=figures)
 
 
 def cost(a: SystemFigures, b: SystemFigures, same_run: bool = False) -> Comparison:
@@ -65,8 +59,7 @@ def test_a_cost_is_judged_by_turns_over_all_loads_and_shown_at_each() -> None:
 def test_turns_of_one_run_are_compared_in_pairs() -> None:
     costs = [100.0 + number for number in range(9)]
     a, b = side(costs), side([2 * cost for cost in costs])
-    a = a._replace(trials=[trial for trial in a.trials if trial.round != 3])
-    found = cost(a, b, same_run=True)
+    found = cost(without(a, LOADS, 3), b, same_run=True)
     assert found.paired and found.at == "every load, by pairs of turns"
     assert found.set_aside == ["2 trials left out: the other trial of the pair is missing"]
     assert found.ratios.values == pytest.approx([2] * 8)
@@ -91,7 +84,7 @@ def test_several_runs_are_one_side_and_a_run_is_one_value() -> None:
 def test_other_figures_of_one_run_are_paired_where_their_rounds_are_known() -> None:
     """Bytes per flow grew over the hour by more than the two differ."""
     memory = [
-        SystemFigures({("memory.total", None): SystemFigure("", "memory.total", None, values)}, [])
+        SystemFigures({("memory.total", None): SystemFigure("", "memory.total", None, values)})
         for values in (
             spread([above * (1000 + 100 * n) for n in range(9)], "B", rounds=list(range(9)))
             for above in (1.0, 1.01)
@@ -123,16 +116,19 @@ def test_at_a_single_load_it_is_the_cost_itself() -> None:
 
 def test_a_system_that_slows_what_tells_the_hosts_speed_is_no_cheaper_for_that() -> None:
     """Known calls and loads take 8 % longer beside it, because it walks through the caches."""
-    a, b = side([100.0, 101, 102, 103] * 3), side([100.0, 101, 102, 103] * 3)
+    costs = [100.0, 101, 102, 103] * 3
     slower = {"system_call_time": 630.0, "memory_read_time": 270.0}
     quick = {"system_call_time": 583.0, "memory_read_time": 250.0}
     a, b = (
-        side._replace(
-            trials=[
-                each.model_copy(update={"figures": each.figures | told}) for each in side.trials
-            ]
+        side(costs)._replace(
+            figures=side(costs).figures
+            | {
+                (name, load): SystemFigure("", name, load, spread([value] * len(costs), "ns"))
+                for name, value in told.items()
+                for load in LOADS
+            }
         )
-        for side, told in ((a, quick), (b, slower))
+        for told in (quick, slower)
     )
     found = cost(a, b, same_run=True)
     assert found.verdict == "no difference shown" and found.ratio == pytest.approx(1.0)
@@ -140,5 +136,5 @@ def test_a_system_that_slows_what_tells_the_hosts_speed_is_no_cheaper_for_that()
 
 def test_a_turn_that_lacks_a_load_is_no_cheaper_for_that() -> None:
     whole, other = side([100, 100, 100]), side([100, 100, 100])
-    lacking = whole._replace(trials=whole.trials[1:])  # the dearer load of the first turn
+    lacking = without(whole, LOADS[:1], 0)  # the dearer load of the first turn
     assert cost(lacking, other).a.values == pytest.approx([1, 1, 1])

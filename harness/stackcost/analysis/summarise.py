@@ -102,7 +102,7 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
                 context.merged_caches,
             )
         ],
-        trials=[_row(readings, context) for readings in every_trial],
+        trials=[_row(readings) for readings in every_trial],
         tcp=context.tcp,
         backend_on=context.backend_on,
         ceilings=context.ceilings,
@@ -271,7 +271,7 @@ def _begun_in(readings: Readings) -> int | None:
     return flows.attempted_in(readings) if told is None else told
 
 
-def _row(readings: Readings, context: Context) -> TrialRow:
+def _row(readings: Readings) -> TrialRow:
     trial, load = readings.trial, readings.trial.traffic
     return TrialRow(
         number=trial.number,
@@ -284,7 +284,6 @@ def _row(readings: Readings, context: Context) -> TrialRow:
         completed=load.completed,
         failed=load.failed,
         retransmitted=load.retransmitted,
-        figures={} if load.holds else registry.of_trial(LoadTrials([readings], context, load.test)),
         flags=flags_of(readings)
         + ([f"in no figure: {trial.set_aside}"] if trial.set_aside else []),
         failures=failures_of(readings),

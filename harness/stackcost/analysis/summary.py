@@ -7,9 +7,9 @@ them, and `definitions` has what each is and where it was read.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from stackcost.analysis.checks import Check
 from stackcost.analysis.comparison import Comparison
@@ -23,11 +23,6 @@ from stackcost.contracts.system import NotMeasured, System, is_device
 from stackcost.contracts.tuning import Change
 
 FORMAT = "stackcost-summary/4"
-# Fields of a trial in older summaries, which are figures of it now.
-OLDER = (
-    *("server_cpu_total", "whole_cpu_total", "undisturbed", "memory_read_time"),
-    *("system_call_time", "warm_up_s", "variation", "drift", "correlation"),
-)
 PUBLISHED_TCP = "published"  # of every run that does not say: there was no other
 
 
@@ -172,7 +167,6 @@ class Factor(SummaryPart):
 class TrialRow(SummaryPart):
     """One trial, whatever its result. `set_aside`: why no figure uses it; empty for most.
 
-    `figures`: of a load's trial, by name (`registry.OF_TRIALS`); None where one is unknown.
     `failures`: of the `flags` those that say what was not served as asked; `disturbed`: those that
     say what the machine or the load's side did to it.
     """
@@ -187,25 +181,11 @@ class TrialRow(SummaryPart):
     completed: int
     failed: int
     retransmitted: int
-    figures: dict[str, float | None] = Field(default_factory=dict)
     flags: list[str]
     failures: list[str] = Field(default_factory=list)
     disturbed: list[str] = Field(default_factory=list)
     set_aside: str = ""
     checks: list[Check]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _older(cls, told: Any) -> Any:
-        """Older summaries have a field for each figure, and no mapping."""
-        if not isinstance(told, dict) or "figures" in told or told.get("part") != "load":
-            return told
-        return told | {"figures": {name.removesuffix("_s"): told.get(name) for name in OLDER}}
-
-    @property
-    def cost(self) -> float | None:
-        """CPU time of the server's side per connection, us; None if unknown, and of held flows."""
-        return self.figures.get("server_cpu_total")
 
 
 class Summary(Head):

@@ -13,13 +13,12 @@ from typing import NamedTuple
 
 from stackcost.analysis.between_runs import BetweenRuns, of_runs
 from stackcost.analysis.comparison import COUNTED, Design, Question
-from stackcost.analysis.core_time import sum_of
 from stackcost.analysis.figures.figure import RATES
 from stackcost.analysis.figures.registry import is_counted, is_judged
 from stackcost.analysis.head import Head, SystemFigure
 from stackcost.analysis.series import Series
-from stackcost.analysis.spread import Spread, spread
-from stackcost.analysis.summary import Summary, TrialRow
+from stackcost.analysis.spread import Spread, combined, spread
+from stackcost.analysis.summary import Summary
 from stackcost.contracts.load import rate_words
 
 COST, BESIDE = "server_cpu_total", "peer_kernel_cpu"
@@ -29,14 +28,13 @@ PAST_CEILING = "every common load was above the ceiling"
 
 
 class SystemFigures(NamedTuple):
-    """What is known of one system of a run. `figures`: by name and load. `trials`: those in its
-    figures. `past_ceiling`: loads, by test, at which it was past its ceiling. `blocks`: of each of
-    several runs (`between_runs.blocks_of`); empty: a run is a block. `all_in`: its cost has the
-    kernel's work beside a polling peer in it.
+    """What is known of one system of a run. `figures`: by name and load. `past_ceiling`: loads, by
+    test, at which it was past its ceiling. `blocks`: of each of several runs
+    (`between_runs.blocks_of`); empty: a run is a block. `all_in`: its cost has the kernel's work
+    beside a polling peer in it.
     """
 
     figures: Mapping[tuple[str, float | None], SystemFigure]
-    trials: Sequence[TrialRow]
     past_ceiling: Collection[tuple[str, float]] = ()
     blocks: Sequence[int] = ()
     all_in: bool = False
@@ -48,13 +46,10 @@ def figures_of(summary: Head, name: str) -> SystemFigures:
         (each.name, each.at): each for each in summary.system_figures() if each.system == name
     }
     if not isinstance(summary, Summary):
-        return SystemFigures(figures, [])
+        return SystemFigures(figures)
     levels = [level for each in summary.servers if each.name == name for level in each.levels]
-    return SystemFigures(
-        figures,
-        [each for each in summary.trials if each.server == name and not each.set_aside],
-        {(level.test, level.offered_cps) for level in levels if level.past_ceiling},
-    )
+    past = {(level.test, level.offered_cps) for level in levels if level.past_ceiling}
+    return SystemFigures(figures, past)
 
 
 def together(runs: Sequence[SystemFigures], blocks: Sequence[int] = ()) -> SystemFigures:
@@ -71,35 +66,27 @@ def together(runs: Sequence[SystemFigures], blocks: Sequence[int] = ()) -> Syste
             key: first[key]._replace(spread=_joined([run.figures[key].spread for run in runs]))
             for key in common
         },
-        [
-            row.model_copy(update={"round": at * ROUNDS_OF_A_RUN + row.round})
-            for at, run in enumerate(runs)
-            for row in run.trials
-        ],
         {each for run in runs for each in run.past_ceiling},
         blocks,
     )
 
 
 def with_kernel_beside(side: SystemFigures) -> SystemFigures:
-    """The same with the kernel's work beside a polling peer in the cost of each of its trials; that
-    of another system is not changed. Unknown where a part of the work is.
+    """The same with the kernel's work beside a polling peer in its cost at each load; that of
+    another system is not changed. Unknown where a part of the work is.
     """
-    beside = [(key, each) for key, each in side.figures.items() if f"{BESIDE}." in key[0]]
-    if not beside:
-        return side
-    rows = []
-    for row in side.trials:
-        parts = [
-            dict(each.spread.by_round()).get(row.round)
-            for (name, load), each in beside
-            if load == row.offered_cps and name.startswith(f"{_label(row.test)}{BESIDE}.")
+    figures = dict[tuple[str, float | None], SystemFigure]()
+    for (name, load), cost in side.figures.items():
+        start = f"{name.removesuffix(COST)}{BESIDE}."
+        beside = [
+            (1.0, each.spread)
+            for (other, at), each in side.figures.items()
+            if at == load and other.startswith(start)
         ]
-        if row.part == "load" and parts:
-            whole = sum_of([row.cost, *parts])
-            row = row.model_copy(update={"figures": row.figures | {COST: whole}})
-        rows.append(row)
-    return side._replace(trials=rows, all_in=True)
+        if name.endswith(COST) and load is not None and beside:
+            whole = combined([(1.0, cost.spread), *beside])
+            figures[name, load] = cost._replace(spread=whole)
+    return side._replace(figures={**side.figures, **figures}, all_in=bool(figures))
 
 
 def _label(test: str) -> str:
@@ -170,7 +157,7 @@ def questions(
         test = name.removesuffix(COST).removesuffix(": ")
         if a.all_in or b.all_in:
             name = _label(test) + ALL_IN
-        costs = cost_series(a.trials, test), cost_series(b.trials, test)
+        costs = cost_series(a.figures, test), cost_series(b.figures, test)
         loads = [each for each in costs[0].loads if each in costs[1].loads]
         design = Design(same_run, between=None if same_run else between_runs(*costs, blocks))
         if loads and test not in tests:
@@ -187,13 +174,15 @@ def questions(
     return found
 
 
-def cost_series(trials: Sequence[TrialRow], test: str = "") -> Series:
-    """CPU per connection of one system's load trials."""
+def cost_series(figures: Mapping[tuple[str, float | None], SystemFigure], test: str = "") -> Series:
+    """CPU per connection of one system at each load, by round."""
     rounds: dict[int, dict[float, float]] = {}
-    for trial in trials:
-        if trial.part == "load" and trial.test == test and trial.cost:
-            rounds.setdefault(trial.round, {})[trial.offered_cps] = trial.cost
-    return Series("us", rounds)
+    for (name, load), each in figures.items():
+        if name == f"{_label(test)}{COST}" and load is not None:
+            for number, value in each.spread.by_round():
+                if value:
+                    rounds.setdefault(number, {})[load] = value
+    return Series("us", dict(sorted(rounds.items())))
 
 
 def at_loads(series: Series, loads: Collection[float], reason: str = "") -> Series:

@@ -128,7 +128,7 @@ TRIALS = {
     "completed": Column("1", "completed connections or requests of the whole trial"),
     "failed": Column("1", "those that did not complete"),
     "retransmitted": Column("1", "segments that the generator retransmitted in the whole trial"),
-    **{each.name: Column(each.unit, each.definition) for each in OF_TRIALS},
+    **{name: Column(each.unit, each.definition) for name, each in OF_TRIALS.items()},
     "flags": Column("", 'why the trial is flagged, separated by "; "'),
     "set_aside": Column("", "why no figure uses the trial"),
 }

@@ -8,7 +8,7 @@ from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.analysis.checks import Check
 from stackcost.analysis.event_summary import EventSummary
 from stackcost.analysis.figures import counted
-from stackcost.analysis.figures.registry import is_judged
+from stackcost.analysis.figures.registry import OF_TRIALS, is_judged
 from stackcost.analysis.http_costs import Cost
 from stackcost.analysis.http_versions import version_costs
 from stackcost.analysis.merged import Of, by_second, merged, recorded
@@ -63,11 +63,22 @@ def memory_points(summary: Summary) -> Iterator[Row]:
 
 
 def trials(summary: Summary) -> Iterator[Row]:
-    """Every trial, including those that no figure uses."""
+    """Every trial, including those that no figure uses, with figures of its load in its round."""
+    found = {
+        (server.name, level.test, level.offered_cps, round_number, name): value
+        for server in summary.servers
+        for level in server.levels
+        for name in OF_TRIALS
+        if name in level
+        for round_number, value in level[name].by_round()
+    }
     for row in summary.trials:
         flags = [flag for flag in row.flags if not flag.startswith("in no figure: ")]
         head = {"run": summary.run, "trial": row.number, "system": row.server}
-        yield dict(row) | row.figures | head | {"flags": "; ".join(flags)}
+        key = row.server, row.test, row.offered_cps, row.round
+        used = row.part == "load" and not row.set_aside
+        own = {name: found.get((*key, name)) for name in OF_TRIALS if used}
+        yield dict(row) | own | head | {"flags": "; ".join(flags)}
 
 
 def steps(summary: CeilingSummary) -> Iterator[Row]:

@@ -108,6 +108,14 @@ SERVER_CPU_TOTAL = Figure[LoadTrials](
     judged=True,
     compute=lambda loads: loads.each(cpu.server_total, _no_cost(loads)),
 )
+WHOLE_COST = Figure[LoadTrials](
+    name="whole_cpu_total",
+    unit="us",
+    definition="server_cpu_total over the whole sustain window, undisturbed or not",
+    source="server_cpu",
+    of="load",
+    compute=lambda loads: loads.each(cpu.uncorrected_total),
+)
 BACKEND_CPU = Figure[LoadTrials](
     name="backend_cpu",
     unit="us",

@@ -10,7 +10,7 @@ from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from stackcost.analysis.spread import Spread, spread
 
-Of = Literal["load", "http", "memory", "pair", "device", "event", "ceiling", "gate", "trial"]
+Of = Literal["load", "http", "memory", "pair", "device", "event", "ceiling", "gate"]
 # Units of figures that fall by what costs rise by.
 RATES = ("1/s", "bit/s", "connections/s", "requests/s", "open flows", "mixed flows/s")
 
@@ -34,8 +34,8 @@ class Declared:
     `name`: as in the summary, such as "server_cpu". `unit`: of its values. `definition`: what is
     counted or computed, and per what. `source`: where its parts are read.
     `of`: of what it is a figure: each load, each test of HTTP clients, flows held open, a pair of
-    systems, a device under test, an event at one, searches for a ceiling, the gate, or one trial
-    alone. `kinds`: the definitions and sources of its kinds, where they differ from its own: the
+    systems, a device under test, an event at one, searches for a ceiling, or the gate.
+    `kinds`: the definitions and sources of its kinds, where they differ from its own: the
     kind "user" of "server_cpu" is the figure "server_cpu.user".
     `judged`: whether a comparison judges it, and a trend shows it. Other figures explain the judged
     ones; to judge them, too, would only make the test less sensitive. `table`: of a load's figure,

@@ -69,6 +69,15 @@ MEMORY_READ_TIME = Figure[LoadTrials](
     of="load",
     compute=lambda loads: loads.each(memory_read_nanoseconds),
 )
+SYSTEM_CALL_TIME = Figure[LoadTrials](
+    name="system_call_time",
+    unit="ns",
+    definition="duration of two known system calls on the server's cores, over the whole sustain "
+    "window",
+    source="harness/stackcost/collect/core_speed.c",
+    of="load",
+    compute=lambda loads: loads.each(system_call_nanoseconds),
+)
 ACCOUNTED_SHARE = Figure[LoadTrials](
     name="accounted_share",
     unit="1",

@@ -18,7 +18,7 @@ from stackcost.analysis.figures import (
     memory,
     rates,
     stacks,
-    trial,
+    steadiness,
     why,
 )
 from stackcost.analysis.figures.ceilings import Searches
@@ -118,19 +118,28 @@ OF_LOADS: tuple[Figure[LoadTrials], ...] = (
     rates.PACKETS,
     rates.SENT_AGAIN,
     gate.WHOLE_CORES,
+    cpu.WHOLE_COST,
+    machine.SYSTEM_CALL_TIME,
+    steadiness.WARM_UP,
+    steadiness.VARIATION,
+    steadiness.DRIFT,
+    steadiness.CORRELATION,
 )
-# What is told of each trial, too.
-OF_TRIALS: tuple[Figure[LoadTrials], ...] = (
-    cpu.SERVER_CPU_TOTAL,
-    trial.WHOLE_COST,
-    machine.UNDISTURBED,
-    machine.MEMORY_READ_TIME,
-    trial.SYSTEM_CALL_TIME,
-    trial.WARM_UP,
-    trial.VARIATION,
-    trial.DRIFT,
-    trial.CORRELATION,
-)
+# Those that are told of each trial, too: the load's in the round of the trial.
+OF_TRIALS = {
+    each.name: each
+    for each in (
+        cpu.SERVER_CPU_TOTAL,
+        cpu.WHOLE_COST,
+        machine.UNDISTURBED,
+        machine.MEMORY_READ_TIME,
+        machine.SYSTEM_CALL_TIME,
+        steadiness.WARM_UP,
+        steadiness.VARIATION,
+        steadiness.DRIFT,
+        steadiness.CORRELATION,
+    )
+}
 OF_DEVICES: tuple[Figure[Group], ...] = (device.FRAMES_LOST, device.TRACKING)
 OF_MIXES: tuple[Figure[MixSteps], ...] = (device.MIX_CEILING,)
 OF_MIX_STEPS: tuple[Figure[Step], ...] = (
@@ -161,7 +170,6 @@ OF_MEMORY: tuple[Figure[HoldTrials], ...] = (
 ALL: tuple[Declared, ...] = (
     rates.OFFERED,
     *OF_LOADS,
-    *(each for each in OF_TRIALS if each.of == "trial"),
     *OF_MEMORY,
     factors.CPU,
     factors.MEMORY,
@@ -185,11 +193,6 @@ def of_load(loads: LoadTrials) -> dict[str, Spread]:
     every: tuple[Figure[LoadTrials], ...] = (*OF_LOADS, *OF_DEVICES, *own)
     others = {"http": not loads.test, "gate": not loads.context.of_gate}
     return _computed([each for each in every if not others.get(each.of)], loads)
-
-
-def of_trial(load: LoadTrials) -> dict[str, float | None]:
-    """The figures of one trial of a load, by name; None where one is unknown."""
-    return {name: spread.median for name, spread in _computed(OF_TRIALS, load).items()}
 
 
 def of_memory(holds: HoldTrials) -> dict[str, Spread]:

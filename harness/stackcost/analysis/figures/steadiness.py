@@ -1,14 +1,9 @@
-"""Figures that a single trial has beside those of its load.
-
-A figure of a load is one of a trial as well: that of a load with one trial.
-"""
+"""Figures of how steady the rate of a load was."""
 
 from operator import attrgetter
 
-from stackcost.analysis import cpu
 from stackcost.analysis.figures.figure import Figure
 from stackcost.analysis.figures.groups import LoadTrials
-from stackcost.analysis.figures.machine import system_call_nanoseconds
 from stackcost.analysis.flags import steadiness_of
 from stackcost.analysis.readings import Readings
 
@@ -25,34 +20,17 @@ def _steady(name: str, definition: str) -> Figure[LoadTrials]:
         unit="1",
         definition=definition,
         source="tcps_closed of the generator; of HTTP clients the server's own count of requests",
-        of="trial",
+        of="load",
         compute=lambda loads: loads.each(read),
     )
 
 
-WHOLE_COST = Figure[LoadTrials](
-    name="whole_cpu_total",
-    unit="us",
-    definition="server_cpu_total over the whole sustain window, undisturbed or not",
-    source="server_cpu",
-    of="trial",
-    compute=lambda loads: loads.each(cpu.uncorrected_total),
-)
-SYSTEM_CALL_TIME = Figure[LoadTrials](
-    name="system_call_time",
-    unit="ns",
-    definition="duration of two known system calls on the server's cores, over the whole sustain "
-    "window",
-    source="harness/stackcost/collect/core_speed.c",
-    of="trial",
-    compute=lambda loads: loads.each(system_call_nanoseconds),
-)
 WARM_UP = Figure[LoadTrials](
     name="warm_up",
     unit="s",
     definition="time from the start of the load until its rate was steady",
     source="tcps_closed of the generator",
-    of="trial",
+    of="load",
     compute=lambda loads: loads.each(attrgetter("warm_up_s")),
 )
 VARIATION = _steady(
