@@ -9,6 +9,7 @@ from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
 from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
+from stackcost.gate.figure import WHOLE_CORES
 from stackcost.gate.trial import gate_trial
 from stackcost.gate.verdict import against_baseline
 from stackcost.report.difference import Side, difference
@@ -96,12 +97,14 @@ def test_one_run_has_one_answer_in_every_command() -> None:
     (by_diff,) = (each for each in difference(*sides).comparisons if each.p_corrected is not None)
     of_gate = {
         name: [
-            found for t in trials if t.server == name and (found := gate_trial(Readings(t, (1,))))
+            gate_trial(Readings(each, (1,)), replace(context, of_gate=True))
+            for each in trials
+            if each.server == name
         ]
         for name in (A, B)
     }
-    by_gate = against_baseline(of_gate[A], of_gate[B], tolerance=0.0, rate=0.01)
+    by_gate = against_baseline(WHOLE_CORES, of_gate[A], of_gate[B], tolerance=0.0, rate=0.01)
     by_factor = summary.factors[0].ratio.median
-    said = {"factor": by_factor, "diff": by_diff.ratio, "gate": 1 / by_gate.ratio}
+    said = {"factor": by_factor, "diff": by_diff.ratio, "gate": 1 / (by_gate.compared.ratio or 0.0)}
     assert said["factor"] == said["diff"] == pytest.approx(said["gate"], rel=0.01)
     assert by_diff.low and by_diff.high and by_diff.low < DEARER < by_diff.high

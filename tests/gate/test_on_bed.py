@@ -7,8 +7,9 @@ import pytest
 
 from stackcost.bed.lock import RunLock
 from stackcost.bed.network import existing_namespaces
+from stackcost.gate.baseline import setup_of
 from stackcost.gate.figure import CEILING, WHOLE_CORES
-from stackcost.gate.this_machine import ThisMachine, target_of
+from stackcost.gate.measure import ThisMachine, target_of
 from stackcost.report.ceiling import ceilings_of
 from stackcost.report.stored import summary_of
 from stackcost.store import RunFolder
@@ -20,24 +21,25 @@ OVERLOAD_CPS = 30_000.0  # more than nginx on one core and this generator can do
 
 @pytest.mark.bed
 def test_a_saturated_server_is_measured_and_stored(tmp_path: Path) -> None:
-    with RunLock(60), ThisMachine(tmp_path, ["test"]).open(target_of(FILE), WHOLE_CORES) as bench:
-        disturbed, trial = bench.measure(OVERLOAD_CPS), bench.measure(OVERLOAD_CPS)
-        bench.set_aside({0: "a neighbour"})
-        setup = bench.setup()
-    assert not trial.kept_up and 0 < trial.cps == trial.completed_cps < OVERLOAD_CPS
-    assert all(trial.cpu[kind] for kind in ("user", "system", "softirq")) and trial.softirq
-    assert trial.foreign is not None and trial.idle is not None
-    assert trial.whole is not None and trial.whole.cps == trial.cps
+    machine, target = ThisMachine(tmp_path, ["test"]), target_of(FILE)
+    with RunLock(60), machine.open(target, WHOLE_CORES, OVERLOAD_CPS) as bench:
+        disturbed, trial = bench.measure(), bench.measure()
+        bench.folder.set_aside([disturbed.number], "a neighbour")
+    figures = trial.figures
+    assert 0 < figures["whole_cores_rate"] == figures["completed_cps"] < OVERLOAD_CPS
+    kinds = "server_cpu.user", "server_cpu.system", "server_cpu.softirq", "softirq.NET_RX"
+    assert all(figures[kind] for kind in kinds) and figures["system_call_time"]
+    run = RunFolder.open(bench.folder.path)
+    setup = setup_of(run.manifest(), target.name)
     assert "worker_processes" in setup["server"]["configuration"]
-    run = RunFolder.open(Path(bench.folder))
     assert run.manifest().state == "complete" and existing_namespaces() == []
     (server,) = summary_of(run).servers
     # What was set aside is stored, and in no figure.
     assert server.levels[0]["completed_cps"].values == [
-        pytest.approx(trial.completed_cps, rel=1e-3)
+        pytest.approx(figures["completed_cps"], rel=1e-3)
     ]
     first, last = run.trials()
-    assert first.set_aside == "a neighbour" and not last.set_aside and disturbed.completed_cps > 0
+    assert first.set_aside == "a neighbour" and not last.set_aside and disturbed.figures
 
 
 @pytest.mark.bed
@@ -45,14 +47,15 @@ def test_a_saturated_server_is_measured_and_stored(tmp_path: Path) -> None:
 @pytest.mark.timeout(600)
 def test_a_ceiling_is_searched_and_stored_as_a_run_of_ceilings(tmp_path: Path) -> None:
     with RunLock(60), ThisMachine(tmp_path, ["test"]).open(target_of(FILE), CEILING) as bench:
-        trial = bench.measure(bench.steady_load())
-    assert trial.cps > bench.steady_load() and not trial.cpu
-    (found,) = ceilings_of(RunFolder.open(Path(bench.folder))).ceilings
+        trial = bench.measure()
+    (ceiling,) = trial.figures.values()
+    assert ceiling > bench.load
+    run = RunFolder.open(bench.folder.path)
+    assert run.manifest().kind == "ceilings"
+    (found,) = ceilings_of(run).ceilings
     (rate,) = found.rates
-    assert (
-        found.complete and rate.name == "PDR" and rate.value == pytest.approx(trial.cps, rel=1e-3)
-    )
-    assert bool(trial.unsure) == (rate.low is None)
+    assert found.complete and rate.name == "PDR" and rate.value == pytest.approx(ceiling, rel=1e-3)
+    assert bool(trial.disturbed) == (rate.low is None)
 
 
 @pytest.mark.bed
@@ -87,3 +90,14 @@ def test_a_strict_run_is_green_only_if_a_rate_was_judged(pytester: pytest.Pytest
         done.stdout.fnmatch_lines(["stackcost: 1 could not tell (nothing was judged)"])
     assert (pytester.path / told["stackcost_run"]).is_dir()
     assert existing_namespaces() == []
+
+
+@pytest.mark.bed
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_a_baseline_finds_its_load_as_a_share_of_the_ceiling(tmp_path: Path) -> None:
+    with RunLock(60), ThisMachine(tmp_path, ["test"]).open(target_of(FILE), WHOLE_CORES) as bench:
+        trial = bench.measure()
+    found = RunFolder.open(bench.folder.path).manifest().loads_found
+    assert found and found.offered_cps == [bench.load]
+    assert not trial.limited and trial.figures["whole_cores_rate"] > bench.load

@@ -1,5 +1,6 @@
 """Change points of a history, and the command that shows them."""
 
+import json
 import re
 from pathlib import Path
 
@@ -19,8 +20,8 @@ def history(path: Path, ceilings: list[float]) -> Path:
         place = Simulated(ceiling, seed=at)
         append(
             path,
-            Entry.of(
-                [place.measure(10_000) for _ in range(8)],
+            Entry(
+                values=[place.measure().figures[WHOLE_CORES.name] for _ in range(8)],
                 time=f"2026-01-{at + 1:02}T03:00:00+00:00",
                 test="test_cps.py::test_front_end",
                 experiment="nginx_kernel",
@@ -96,10 +97,19 @@ def test_a_ceiling_and_a_rate_for_whole_cores_are_two_series(tmp_path: Path) -> 
     path = history(tmp_path / "h.jsonl", [8000] * 3)
     entries = read_history(path)
     for entry in entries:
-        append(path, entry.model_copy(update={"figure": CEILING, "cps": [6000.0]}))
+        append(path, entry.model_copy(update={"figure": CEILING.title, "values": [6000.0]}))
     whole, ceiling = trends_of(read_history(path))
-    assert (whole.of.figure, ceiling.of.figure) == (WHOLE_CORES, CEILING)
+    assert (whole.of.figure, ceiling.of.figure) == (WHOLE_CORES.title, CEILING.title)
     assert [len(each.groups) for each in (whole, ceiling)] == [1, 1]
     done = CliRunner().invoke(app, ["trend", str(path)])
     assert "ceiling of nginx/kernel" in " ".join(done.output.split())
     assert done.output.count("measurements  ") == 1, "one table"
+
+
+def test_a_line_of_an_older_version_is_read(tmp_path: Path) -> None:
+    path = history(tmp_path / "h.jsonl", [8000])
+    older = json.loads(path.read_text())
+    older |= {"cps": older.pop("values"), "cpu_us": [101.5] * 8}
+    path.write_text(json.dumps(older) + "\n")
+    (entry,) = read_history(path)
+    assert entry.values == older["cps"]

@@ -5,32 +5,36 @@ from dataclasses import replace
 import pytest
 
 from stackcost.analysis.readings import Readings
+from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
-from stackcost.gate.bench import LONGEST_SUSTAIN_S, SUSTAIN_S, next_sustain
-from stackcost.gate.trial import GateTrial, gate_trial
+from stackcost.gate.measure import LONGEST_SUSTAIN_S, SUSTAIN_S, next_sustain
+from stackcost.gate.trial import GateTrial, disturbance, gate_trial
+from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import add_other_program, counter, gauge, load_trial, slow_slices, tenths
 
 
 def found(trial: Trial) -> GateTrial:
-    gate = gate_trial(Readings(trial, (1,)))
-    assert gate is not None
-    return gate
+    return gate_trial(Readings(trial, (1,)), replace(CONTEXT, of_gate=True))
+
+
+def rate(trial: Trial) -> float:
+    return found(trial).figures["whole_cores_rate"]
 
 
 def test_a_server_that_keeps_up_is_judged_by_the_share_of_the_cores_that_it_took() -> None:
     trial = load_trial(offered=1000, completed=10_000)  # 100 us each: a tenth of the core
-    assert found(trial).kept_up and found(trial).cps == pytest.approx(10_000)
+    assert not found(trial).limited and rate(trial) == pytest.approx(10_000)
     add_other_program(trial, 5.0)
-    beside = found(trial)
-    assert beside.foreign == pytest.approx(0.5) and "other programs" in beside.disturbance
-    assert beside.cps == pytest.approx(10_000)
+    assert "other programs" in found(trial).disturbed
+    assert rate(trial) == pytest.approx(10_000)
 
 
 def test_a_server_that_fell_short_is_judged_by_what_it_completed() -> None:
     trial = load_trial(offered=2000, completed=10_000)
-    assert not found(trial).kept_up and found(trial).cps == pytest.approx(1000)
+    assert found(trial).limited, "its core was idle nine tenths of the time"
+    assert rate(trial) == pytest.approx(1000)
     add_other_program(trial, 5.0)
-    assert found(trial).cps == pytest.approx(1000)
+    assert rate(trial) == pytest.approx(1000)
 
 
 def test_slow_cores_disturb_and_correct_nothing() -> None:
@@ -40,8 +44,8 @@ def test_slow_cores_disturb_and_correct_nothing() -> None:
     known = trial.samples
     same = replace(trial, samples=known + counter("core.work_time", 500 * 6.06e-6, {"cpu": "1"}))
     slow = replace(trial, samples=known + counter("core.work_time", 500 * 7.2e-6, {"cpu": "1"}))
-    assert found(same).cps == found(slow).cps == pytest.approx(10_000)
-    assert "slowed" in found(slow).disturbance and not found(same).disturbance
+    assert rate(same) == rate(slow) == pytest.approx(10_000)
+    assert "slowed" in found(slow).disturbed and not found(same).disturbed
 
 
 def test_only_the_slices_that_no_neighbour_slowed_count() -> None:
@@ -53,24 +57,19 @@ def test_only_the_slices_that_no_neighbour_slowed_count() -> None:
     # The kernel's part is 50 us throughout.
     trial.samples += tenths("task.time", [0.01 if each else 0.005 for each in slow], task)
     slow_slices(trial, slow)
-    loads = [5 * (400e-9 if s else 250e-9) for s in slow]
-    trial.samples += tenths("core.memory_read_time", loads, {"cpu": "1"})
     gate = found(trial)
-    assert gate.memory_read_ns == pytest.approx(250, rel=0.01)
-    assert gate.counted_s == pytest.approx(7.0) and gate.cps == pytest.approx(10_000, rel=0.01)
-    assert not gate.disturbance
-    assert sum(v or 0 for v in gate.cpu.values()) == pytest.approx(100, 0.01)
+    assert gate.figures["undisturbed"] == pytest.approx(7.0)
+    assert rate(trial) == pytest.approx(10_000, rel=0.01)
+    assert not gate.disturbed
+    kinds = ("user", "system", "irq", "softirq")
+    assert sum(gate.figures[f"server_cpu.{kind}"] for kind in kinds) == pytest.approx(100, 0.01)
 
 
 def of_a_trial(counted_s: float | None, full_speed_us: float = 6.0) -> GateTrial:
     few = counted_s is not None and counted_s < 1.0
     return GateTrial(
-        cps=9000,
-        completed_cps=5000,
-        offered_cps=5000,
-        cpu={},
-        slowed=0.2 if few else 0.0,
-        counted_s=counted_s,
+        figures={} if counted_s is None else {"undisturbed": counted_s},
+        disturbed=disturbance(None, None, 0.2 if few else 0.0),
         full_speed_us=full_speed_us,
     )
 
@@ -89,3 +88,10 @@ def test_the_busier_the_host_the_longer_the_next_trial() -> None:
     assert next_sustain(slowed, [5.0, *five]) == LONGEST_SUSTAIN_S
     # A server that did not keep up cannot be cut, and a longer trial would be of no more use.
     assert next_sustain([of_a_trial(None)] * 4, five) == SUSTAIN_S
+
+
+def test_a_trial_of_which_nothing_was_counted_is_no_value() -> None:
+    trial = load_trial(offered=1000, completed=10_000)
+    trial.samples = [each for each in trial.samples if each.metric != "trex.counter"]
+    with pytest.raises(StackcostError, match="no connection was counted in trial 1 of nginx"):
+        found(trial)

@@ -13,13 +13,12 @@ from stackcost.analysis.between_runs import BetweenRuns
 from stackcost.analysis.remedies import HOST, PROGRAMS
 from stackcost.analysis.thresholds import BETWEEN_MEASUREMENTS, RATE
 from stackcost.gate.figure import WHOLE_CORES
-from stackcost.gate.gate import FULL, measure_comparable, measure_until_decided
-from stackcost.gate.trial import GateTrial, UncorrectedTrial, left_out, left_out_words
+from stackcost.gate.gate import measure_comparable, measure_until_decided
+from stackcost.gate.trial import GateTrial, disturbance, left_out, left_out_words
 from stackcost.gate.verdict import against_baseline, against_number
 from stackcost.gate.words import COUNT_INSTEAD, sentence
 from tests.gate.simulated import Simulated
 
-LOAD = 10_000.0
 GATES = 60
 REAL_ROUNDS = Path(__file__).resolve().parents[1] / "fixtures" / "rounds" / "neighbours.json"
 NOISE = 0.025  # of undisturbed trials
@@ -27,25 +26,28 @@ NOISE = 0.025  # of undisturbed trials
 
 def trials(rate: float, number: int, noise: float = 0.01, **others: object) -> list[GateTrial]:
     place = Simulated(rate, noise, **others)  # type: ignore[arg-type]
-    return [place.measure(LOAD) for _ in range(number)]
+    return [place.measure() for _ in range(number)]
 
 
 def test_unchanged_holds_and_a_fifth_less_is_below() -> None:
     baseline = trials(8000, 20, seed=2)
-    same = against_baseline(baseline, trials(8000, 10), 0.03, RATE)
-    slower = against_baseline(baseline, trials(6400, 10), 0.03, RATE)
+    same = against_baseline(WHOLE_CORES, baseline, trials(8000, 10), 0.03, RATE)
+    slower = against_baseline(WHOLE_CORES, baseline, trials(6400, 10), 0.03, RATE)
     assert same.outcome == "holds", same
-    assert slower.outcome == "below" and slower.high is not None and slower.high < 0.9, slower
-    assert 0.78 < slower.ratio < 0.82
+    assert slower.outcome == "below", slower
+    assert slower.compared.high is not None and slower.compared.high < 0.9
+    assert slower.compared.ratio and 0.78 < slower.compared.ratio < 0.82
 
 
 def test_what_spreads_too_wide_cannot_be_decided_and_says_so() -> None:
-    wide = against_baseline(trials(8000, 20, 0.15), trials(7800, 10, 0.15, seed=3), 0.03, RATE)
+    wide = against_baseline(
+        WHOLE_CORES, trials(8000, 20, 0.15), trials(7800, 10, 0.15, seed=3), 0.03, RATE
+    )
     assert wide.outcome == "cannot tell" and "is too wide" in wide.why
 
 
 def test_too_few_trials_say_how_many_it_takes() -> None:
-    few = against_baseline(trials(8000, 2), trials(7000, 2), 0.03, RATE)
+    few = against_baseline(WHOLE_CORES, trials(8000, 2), trials(7000, 2), 0.03, RATE)
     assert few.outcome == "cannot tell" and "can show a difference" in few.why
 
 
@@ -69,28 +71,31 @@ def test_disturbed_trials_are_left_out_with_the_reason_and_never_judged(
     baseline, few = trials(8000, 20), trials(8000, 3)
     now = few + trials(rate, 9, **disturbance)
     for verdict in (
-        against_baseline(baseline, now, 0.03, RATE),
-        against_baseline(now, baseline, 0.03, RATE),
-        against_number(now, 7500, RATE),
+        against_baseline(WHOLE_CORES, baseline, now, 0.03, RATE),
+        against_baseline(WHOLE_CORES, now, baseline, 0.03, RATE),
+        against_number(WHOLE_CORES, now, 7500, RATE),
     ):
         assert verdict.outcome == "cannot tell"
         assert f"9 of 12 trials were left out: in 9 of them {words}. {helps}" in verdict.why
     assert set(left_out(now).values()) == {words}
-    assert against_baseline(baseline, trials(8000, 8) + now, 0.03, RATE).outcome == "holds"
+    assert (
+        against_baseline(WHOLE_CORES, baseline, trials(8000, 8) + now, 0.03, RATE).outcome
+        == "holds"
+    )
 
 
 def test_trials_that_were_never_free_of_a_neighbour_are_not_judged() -> None:
     now = trials(8000, 12, disturbed=2)
-    found = against_baseline(trials(8000, 14), now, 0.03, RATE)
-    assert len(found.seen.values) == 6 and found.outcome == "holds"
-    assert [now[at].slowed for at in left_out(now)] == [0.1] * 6
+    found = against_baseline(WHOLE_CORES, trials(8000, 14), now, 0.03, RATE)
+    assert len(found.compared.b.values) == 6 and found.outcome == "holds"
+    assert len(left_out(now)) == 6
     assert all("slowed" in reason for reason in left_out(now).values())
 
 
 def test_nor_are_those_on_a_test_bed_that_was_slowed_from_end_to_end() -> None:
     slow = trials(7000, 6, full_speed_us=6.6)
-    found = against_baseline(trials(8000, 14), trials(8000, 6) + slow, 0.03, RATE)
-    assert len(found.seen.values) == 6 and found.outcome == "holds"
+    found = against_baseline(WHOLE_CORES, trials(8000, 14), trials(8000, 6) + slow, 0.03, RATE)
+    assert len(found.compared.b.values) == 6 and found.outcome == "holds"
 
 
 def test_a_gate_says_how_far_it_is() -> None:
@@ -111,10 +116,10 @@ def test_a_gate_says_when_it_will_not_have_its_trials_and_why_it_cannot_tell() -
     words = "in 4 of them other programs used more than 10% of the server's cores"
     never = "6 are wanted, and will not be had in 12 at this rate"
     assert said[0].endswith(f"{never}: 4 of 5 trials were left out: {words}")
-    verdict = against_number(made, 8000, RATE)
+    verdict = against_number(WHOLE_CORES, made, 8000, RATE)
     told = sentence(verdict, WHOLE_CORES, left_out_words(made))
     assert told.count("9 of 12 trials were left out") == 1 and "other programs used" in told
-    few = against_number(trials(8000, 7), 8000, RATE / 10)
+    few = against_number(WHOLE_CORES, trials(8000, 7), 8000, RATE / 10)
     told = sentence(few, WHOLE_CORES, left_out_words(made))
     assert told.count("7 trials") == 1 and "9 of 12 trials were left out: in 9 of them" in told
     assert told.endswith(COUNT_INSTEAD)
@@ -131,12 +136,12 @@ def outcomes(change: float, between: float = BETWEEN_MEASUREMENTS) -> Counter[st
 
     def gate(seed: int) -> str:
         then, today = (8000 * math.exp(days.gauss(0, between)) for _ in range(2))
-        baseline = trials(then, FULL.checkpoints[-1], NOISE, disturbed=1, seed=2 * seed)
+        baseline = trials(then, WHOLE_CORES.checkpoints[-1], NOISE, disturbed=1, seed=2 * seed)
         now = Simulated(today * (1 + change), NOISE, disturbed=1, seed=2 * seed + 1)
         verdict, _ = measure_until_decided(
-            lambda: now.measure(LOAD),
-            lambda seen, rate: against_baseline(baseline, seen, 0.05, rate),
-            FULL.checkpoints,
+            lambda: now.measure(),
+            lambda seen, rate: against_baseline(WHOLE_CORES, baseline, seen, 0.05, rate),
+            WHOLE_CORES.checkpoints,
         )
         return verdict.outcome
 
@@ -168,10 +173,10 @@ def test_less_by_the_tolerance_holds_as_often_as_the_documentation_says(
 
 def test_what_may_lie_between_two_measurements_is_no_verdict_until_a_history_tells_it() -> None:
     baseline, now = trials(8000, 20, seed=2), trials(7350, 10)
-    assumed = against_baseline(baseline, now, 0.03, RATE)
+    assumed = against_baseline(WHOLE_CORES, baseline, now, 0.03, RATE)
     assert assumed.outcome == "cannot tell", assumed
     assert "two measurements of the same system may differ by 7.0% (assumed" in assumed.why
-    steady = against_baseline(baseline, now, 0.03, RATE, BetweenRuns(0.005, 9))
+    steady = against_baseline(WHOLE_CORES, baseline, now, 0.03, RATE, BetweenRuns(0.005, 9))
     assert steady.outcome == "below"
 
 
@@ -181,15 +186,13 @@ def real_trials(number: int, dearer: float, drawn: random.Random) -> list[GateTr
     known = [seen for name in ("a", "twin") for seen in stored[name].values()]
     return [
         GateTrial(
-            cps=1e6 / (dearer * cost),
-            completed_cps=3000,
-            offered_cps=3000,
-            cpu={},
-            whole=UncorrectedTrial(
-                cps=1e6 / (dearer * whole), memory_read_ns=load, system_call_ns=call
-            ),
+            figures={
+                "whole_cores_rate": 1e6 / (dearer * cost),
+                "memory_read_time": load,
+                "system_call_time": call,
+            }
         )
-        for cost, whole, _, load, call in (drawn.choice(known) for _ in range(number))
+        for cost, _, _, load, call in (drawn.choice(known) for _ in range(number))
     ]
 
 
@@ -199,7 +202,7 @@ def test_beside_real_neighbours_no_verdict_is_wrong() -> None:
     said = {
         dearer: Counter(
             against_baseline(
-                real_trials(20, 1.0, drawn), real_trials(20, dearer, drawn), 0.05, RATE
+                WHOLE_CORES, real_trials(20, 1.0, drawn), real_trials(20, dearer, drawn), 0.05, RATE
             ).outcome
             for _ in range(GATES)
         )
@@ -211,14 +214,15 @@ def test_beside_real_neighbours_no_verdict_is_wrong() -> None:
 
 def test_a_number_holds_fails_or_cannot_be_decided() -> None:
     now = trials(8000, 10)
-    assert against_number(now, 7500, RATE).outcome == "holds"
-    assert against_number(now, 8500, RATE).outcome == "below"
-    assert against_number(now, 8000, RATE).outcome == "cannot tell"
+    assert against_number(WHOLE_CORES, now, 7500, RATE).outcome == "holds"
+    assert against_number(WHOLE_CORES, now, 8500, RATE).outcome == "below"
+    assert against_number(WHOLE_CORES, now, 8000, RATE).outcome == "cannot tell"
 
 
 def test_a_number_is_held_against_undisturbed_trials_alone_as_a_baseline_is() -> None:
     clean = trials(8000, 10)
-    aside = [trial.model_copy(update={"slowed": 0.1}) for trial in trials(7000, 9)]
-    alone, mixed = (against_number(now, 7500, RATE) for now in (clean, clean + aside))
+    slow = disturbance(None, None, 0.1)
+    aside = [trial.model_copy(update={"disturbed": slow}) for trial in trials(7000, 9)]
+    alone, mixed = (against_number(WHOLE_CORES, now, 7500, RATE) for now in (clean, clean + aside))
     assert (alone.outcome, mixed.outcome) == ("holds", "holds"), mixed
-    assert mixed.seen == alone.seen and mixed.ratio == alone.ratio
+    assert mixed.compared == alone.compared

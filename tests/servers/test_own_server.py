@@ -9,8 +9,8 @@ from stackcost.analysis.checks import checks
 from stackcost.analysis.readings import Readings
 from stackcost.bed.lock import RunLock
 from stackcost.bed.network import existing_namespaces
-from stackcost.gate.bench import open_bench
-from stackcost.gate.this_machine import target_of
+from stackcost.gate.figure import WHOLE_CORES
+from stackcost.gate.measure import ThisMachine, target_of
 from stackcost.report.stored import summary_of
 from stackcost.store import RunFolder
 from tests.experiment.command import REPOSITORY, run_folder, start
@@ -51,10 +51,11 @@ def test_a_server_of_the_user_is_measured_counted_and_reported(
 
 @pytest.mark.long
 def test_its_ceiling_is_what_the_gate_measures(experiment: Path, tmp_path: Path) -> None:
-    with RunLock(60), open_bench(target_of(experiment), tmp_path / "gate", ["test"]) as bench:
-        trial = bench.measure(30_000)
-    assert not trial.kept_up and trial.completed_cps > 0
-    assert RunFolder.open(Path(bench.folder)).manifest().state == "complete"
+    machine = ThisMachine(tmp_path / "gate", ["test"])
+    with RunLock(60), machine.open(target_of(experiment), WHOLE_CORES, 30_000) as bench:
+        figures = bench.measure().figures
+    assert 0 < figures["whole_cores_rate"] == figures["completed_cps"] < 30_000
+    assert RunFolder.open(bench.folder.path).manifest().state == "complete"
 
 
 def test_one_that_does_not_start_is_reported_in_its_own_words(

@@ -158,7 +158,7 @@ def compare_all(questions: Sequence[Question], rate: float = RATE) -> list[Compa
     family = len(judged)
     for at, question in enumerate(questions):
         if question.judged and question.design.counted:
-            found[at] = _counted(found[at])
+            found[at] = _counted(found[at], question.design.no_change)
     for at in judged:
         found[at] = _tested(found[at], questions[at], rate / family)
     tested = [at for at in judged if found[at].p is not None]
@@ -203,15 +203,16 @@ def _sized(question: Question) -> Comparison:
     )
 
 
-def _counted(draft: Comparison) -> Comparison:
+def _counted(draft: Comparison, no_change: float) -> Comparison:
     """Told when they differ by more than counts of one system do, and than those of a side do."""
     if draft.ratio is None:
         return draft.model_copy(update={"verdict": "cannot tell"})
     own = max(max(side.values) / min(side.values) - 1 for side in (draft.a, draft.b))
-    apart = max(draft.ratio, 1 / draft.ratio) - 1
+    ratio = draft.ratio / no_change
+    apart = max(ratio, 1 / ratio) - 1
     reason = f"counts of one system differ by at most {COUNTS_DIFFER:.1%}"
     if apart > max(own, COUNTS_DIFFER):
-        verdict = "dearer" if draft.ratio > 1 else "cheaper"
+        verdict = "dearer" if ratio > 1 else "cheaper"
     elif own > COUNTS_DIFFER:
         verdict = "cannot tell"
         reason = f"counts of one side differ by {own:.1%}, and {reason}: count again"

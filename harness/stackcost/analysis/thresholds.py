@@ -105,8 +105,6 @@ RECEIVE_SHARE = 0.95
 GATE_FOREIGN_LIMIT = 0.10
 # Trials that can be judged; with fewer, the gate cannot tell.
 GATE_LEAST_JUDGED = 4
-# Of the server's cores; with more idle time they could do more.
-GATE_FULL_IDLE = 0.05
 
 # --- Why a connection costs what it costs (why) ---
 

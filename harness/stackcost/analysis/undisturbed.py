@@ -24,13 +24,11 @@ class Undisturbed(NamedTuple):
 
     `scale`: by kind of the server's time, how much of it was taken in them per second, over the
     whole sustain window's. `slowed`: by how much the known work still took longer than its least.
-    `memory_read_s`: time of one read from beyond a core's own caches; None when not read.
     """
 
     seconds: float
     scale: dict[str, float]
     slowed: float
-    memory_read_s: float | None
 
     @property
     def enough(self) -> bool:
@@ -59,7 +57,7 @@ def undisturbed(readings: Readings) -> Undisturbed | None:
     lengths = np.diff(edges)
     seconds = float(lengths[good].sum())
     if not seconds:
-        return Undisturbed(0.0, {}, 0.0, 0.0)
+        return Undisturbed(0.0, {}, 0.0)
     taken = {
         kind: np.sum([np.diff(_at(each, edges)) for each in series], axis=0)
         for kind, series in own.items()
@@ -77,7 +75,6 @@ def undisturbed(readings: Readings) -> Undisturbed | None:
             if part.sum()
         },
         float(np.average(slowed[good], weights=lengths[good])),
-        _memory_read_seconds(readings, edges, good),
     )
 
 
@@ -109,19 +106,6 @@ def _slowed(readings: Readings, core: int, edges: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         slowed = np.diff(_at(spent, edges)) / done / (least or np.nan) - 1
     return np.where(np.isfinite(slowed), slowed, np.inf)
-
-
-def _memory_read_seconds(readings: Readings, edges: np.ndarray, good: np.ndarray) -> float | None:
-    """Mean over the reads of all cores in the slices that are good."""
-    spent, done = (
-        [
-            np.diff(_at(series, edges))[good].sum()
-            for each in readings.cpus
-            for series in readings.series(metric, cpu=str(each))
-        ]
-        for metric in ("core.memory_read_time", "core.work_count")
-    )
-    return float(sum(spent) / sum(done)) if len(spent) == len(readings.cpus) and sum(done) else None
 
 
 def _at(series: Sequence[Sample], edges: np.ndarray) -> np.ndarray:

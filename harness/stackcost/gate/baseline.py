@@ -1,49 +1,49 @@
-"""A baseline: trials that later trials are compared with, and their machine; a file to commit."""
+"""A baseline: a gate's run in short, which later ones are compared with; a file to commit."""
 
 import hashlib
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.gate.figure import WHOLE_CORES, Figure
+from stackcost.experiment.matrix import Variant
+from stackcost.gate.figure import Judged
 from stackcost.gate.trial import GateTrial
 from stackcost.host.files import write_whole
+from stackcost.report.difference import guest_of
+from stackcost.store import Manifest
 from stackcost.store.manifest import utc_now
 
-Fingerprint = dict[str, str]
 KEY_DIGITS = 8
+FORMAT: Literal["stackcost-baseline/6"] = "stackcost-baseline/6"
 
 
-def fingerprint(machine: Mapping[str, Any]) -> Fingerprint:
-    """The fingerprint of a machine that `stackcost.collect.machine` described.
+class Place(NamedTuple):
+    """Where a baseline holds. `what`: "machine", or "guest" of counts. `key`: in file names."""
 
-    The gate has to judge a new kernel or nginx on the same machine, so these do not change it. They
-    are listed among the differences.
+    what: str
+    words: str
+    key: str
+
+
+def place_of(figure: Judged, target: Variant, machine: Mapping[str, Any]) -> Place:
+    """This kind of machine as `stackcost.collect.machine` described it; of counts their guest.
+
+    The gate has to judge a new kernel or nginx on the same machine, so these do not change the
+    place. They are listed among the differences.
     """
+    if figure.counted:
+        assert target.experiment.counted is not None
+        kernel = target.experiment.counted.kernel
+        return Place("guest", f"kernel {kernel}", kernel)
     processors, memory = machine.get("processors", {}), machine.get("memory", {})
-    return {
-        "processor": str(processors.get("model")),
-        "architecture": str(processors.get("architecture")),
-        "cores": str(len(processors.get("online", []))),
-        "virtual": "yes" if processors.get("virtual") else "no",
-        "memory": _gibibytes(memory.get("MemTotal")),
-    }
-
-
-def key(of: Fingerprint) -> str:
-    """A short hash of the fingerprint, for a file name."""
-    return hashlib.sha256(json.dumps(of, sort_keys=True).encode()).hexdigest()[:KEY_DIGITS]
-
-
-def in_words(of: Fingerprint) -> str:
-    """The fingerprint as text, such as "AMD EPYC, 2 cores, 4 GiB, virtual"."""
-    parts = [of["processor"], f"{of['cores']} cores", of["memory"]]
-    return ", ".join(parts + ["virtual"] * (of["virtual"] == "yes"))
+    cores = f"{len(processors.get('online', []))} cores"
+    parts = [str(processors.get("model")), cores, _gibibytes(memory.get("MemTotal"))]
+    words = ", ".join(parts + ["virtual"] * bool(processors.get("virtual")))
+    return Place("machine", words, hashlib.sha256(words.encode()).hexdigest()[:KEY_DIGITS])
 
 
 def _gibibytes(total: str | None) -> str:
@@ -51,34 +51,67 @@ def _gibibytes(total: str | None) -> str:
     return "unknown" if total is None else f"{round(int(total.split()[0]) / 2**20)} GiB"
 
 
-FORMAT: Literal["stackcost-baseline/5"] = "stackcost-baseline/5"
-
-
 class Baseline(BaseModel):
-    """The content of `<experiment>-<system>@<machine>.json`; of a ceiling "-ceiling" is before @.
+    """The content of `<experiment>-<system><suffix>@<place>.json`.
 
-    `setup`: the set-up of the trials, to list later changes. `offered_cps`: the load in every
-    trial; of a ceiling, the load at which searches begin.
+    `setup`: the set-up of the trials, to list later changes. `load`: connections/s in every trial;
+    of a ceiling, the load at which searches begin.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    format: Literal["stackcost-baseline/5"] = FORMAT
+    format: Literal["stackcost-baseline/6"] = FORMAT
     experiment: str
     system: str
-    figure: Figure = WHOLE_CORES
-    machine: Fingerprint
+    figure: str
+    place: str
     taken: str = Field(default_factory=utc_now)
-    offered_cps: float
-    trials: list[GateTrial] = Field(min_length=2)
+    load: float
+    trials: list[GateTrial] = Field(min_length=1)
     setup: dict[str, Any]
 
 
-def baseline_path(
-    folder: Path, experiment: str, system: str, figure: Figure, machine: Fingerprint
-) -> Path:
-    """The path of the baseline of a system's figure on a machine."""
-    return folder / f"{_stem(experiment, system, figure)}@{key(machine)}.json"
+def setup_of(manifest: Manifest, system: str) -> dict[str, Any]:
+    """What a system's figures may depend on, without what does not help a reader.
+
+    Of counts that is the guest; files are named without their folders, which each checkout has
+    elsewhere.
+    """
+    found = {"experiment": manifest.experiment, "profiles": manifest.profile_hashes}
+    if guest := guest_of(manifest, system):
+        found["guest"] = guest
+    else:
+        machine = dict(manifest.machine)
+        kernel = machine.get("kernel", {})
+        machine["kernel"] = {name: each for name, each in kernel.items() if name != "options"}
+        found |= {"machine": machine, "server": manifest.servers.get(system, {})}
+    return {part: _without_folders(each) for part, each in found.items()}
+
+
+def _without_folders(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {_without_folders(key): _without_folders(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_without_folders(each) for each in value]
+    is_path = isinstance(value, str) and re.fullmatch(r"/\S+", value)
+    return Path(value).name if is_path else value
+
+
+def baseline_path(folder: Path, experiment: str, system: str, figure: Judged, place: Place) -> Path:
+    """The path of the baseline of a system's figure at a place."""
+    return folder / f"{_stem(experiment, system, figure)}@{place.key}.json"
+
+
+def of_other_places(
+    folder: Path, experiment: str, system: str, figure: Judged
+) -> Sequence[Baseline]:
+    """All baselines of a system's figure."""
+    stem = _stem(experiment, system, figure)
+    return [read_baseline(path) for path in sorted(folder.glob(f"{stem}@*.json"))]
+
+
+def _stem(experiment: str, system: str, figure: Judged) -> str:
+    return re.sub(r"[^\w.-]+", "-", f"{experiment}-{system}{figure.suffix}")
 
 
 def read_baseline(path: Path) -> Baseline:
@@ -97,16 +130,3 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
     """Write or replace a baseline. Each trial has its own lines, so that diffs are readable."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, baseline.model_dump_json(indent=1).encode() + b"\n")
-
-
-def of_other_machines(
-    folder: Path, experiment: str, system: str, figure: Figure
-) -> Sequence[Baseline]:
-    """All baselines of a system's figure."""
-    stem = _stem(experiment, system, figure)
-    return [read_baseline(path) for path in folder.glob(f"{stem}@*.json")]
-
-
-def _stem(experiment: str, system: str, figure: Figure) -> str:
-    which = "" if figure == WHOLE_CORES else f"-{figure}"
-    return re.sub(r"[^\w.-]+", "-", f"{experiment}-{system}{which}")

@@ -16,57 +16,35 @@ from stackcost.contracts.words import count
 from stackcost.experiment.matrix import Variant
 from stackcost.gate.baseline import (
     Baseline,
-    Fingerprint,
+    Place,
     baseline_path,
-    fingerprint,
-    in_words,
-    key,
-    of_other_machines,
+    of_other_places,
+    place_of,
     read_baseline,
+    setup_of,
     write_baseline,
 )
-from stackcost.gate.bench import Bench
-from stackcost.gate.figure import CEILING, Figure
+from stackcost.gate.figure import CEILING, Judged
 from stackcost.gate.history import HISTORY, Entry, append, between, read_history
+from stackcost.gate.measure import GateRun
 from stackcost.gate.trial import GateTrial, comparable, left_out, left_out_words, too_few
 from stackcost.gate.verdict import Verdict, against_baseline, against_number
-from stackcost.gate.words import COUNT_INSTEAD, TRIAL, baseline_sentence, explain, sentence
+from stackcost.gate.words import COUNT_INSTEAD, baseline_sentence, explain, sentence
 
-GateOutcome = Literal["holds", "below", "cannot tell", "no baseline", "baseline written"]
+GateOutcome = Literal["holds", "below", "above", "cannot tell", "no baseline", "baseline written"]
 LOCK_TIMEOUT_S = 3600.0  # tests in other processes may have to measure first
 OVERLOAD = 1.3  # offered load / the wanted rate for whole cores
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """How much is measured. `checkpoints`: numbers of trials after which the trials are tested.
-
-    A baseline has as many trials as the last checkpoint.
-    """
-
-    checkpoints: tuple[int, ...]
-
-
 ATTEMPTS = 2  # most trials that are made for one comparable trial
 TOLD = 5  # trials between two lines about how far it is
-FULL = Effort(checkpoints=(6, 10, 14, 20))
-QUICK = Effort(checkpoints=(8,))
-# A search takes as long as several trials. Against a number, fewer than nine cannot tell.
-FULL_SEARCHES = Effort(checkpoints=(9, 14))
 
-
-def effort(figure: Figure, quick: bool) -> Effort:
-    """How much is measured by default, or with `--stackcost-quick`."""
-    if quick:
-        return QUICK
-    return FULL_SEARCHES if figure == CEILING else FULL
+Say = Callable[[str], None]
 
 
 def measure_until_decided(
     measure: Callable[[], GateTrial],
     judge: Callable[[list[GateTrial], float], Verdict],
     checkpoints: tuple[int, ...],
-    say: Callable[[str], None] = lambda line: None,
+    say: Say = lambda line: None,
 ) -> tuple[Verdict, list[GateTrial]]:
     """Measure until `judge` decides. Returns the verdict and the trials.
 
@@ -75,7 +53,7 @@ def measure_until_decided(
     """
     trials: list[GateTrial] = []
     for checkpoint in checkpoints:
-        say(f"measuring, verdict after {checkpoint} trials at the earliest")
+        say(f"measuring, verdict after {count(checkpoint, 'trial')} at the earliest")
         measure_comparable(trials, measure, checkpoint, say)
         verdict = judge(trials, RATE / len(checkpoints))
         if verdict.outcome != "cannot tell":
@@ -87,7 +65,7 @@ def measure_comparable(
     trials: list[GateTrial],
     measure: Callable[[], GateTrial],
     wanted: int,
-    say: Callable[[str], None] = lambda line: None,
+    say: Say = lambda line: None,
 ) -> list[GateTrial]:
     """Add trials until `wanted` of them are comparable.
 
@@ -109,16 +87,16 @@ def measure_comparable(
 class GateResult:
     """The result of a gate. `sentence`: one line; `text`: the sentence and its explanation.
 
-    `baseline`: the name of the file that was compared with or written; empty if there is none.
+    `baseline`: the name of the file that was compared with or written. `run`: the folder with all
+    readings. Both are empty if there is none.
     """
 
     outcome: GateOutcome
-    figure: Figure
     sentence: str
     text: str
     verdict: Verdict | None = None
     baseline: str = ""
-    folder: str = ""
+    run: str = ""
 
 
 class MeasuringMachine(Protocol):
@@ -127,148 +105,164 @@ class MeasuringMachine(Protocol):
     def describe(self) -> dict[str, Any]:
         """The machine as `stackcost.collect.machine` describes it."""
 
-    def open(self, target: Variant, figure: Figure) -> AbstractContextManager[Bench]:
-        """Open a bench for one figure of one system."""
+    def open(
+        self, target: Variant, figure: Judged, load: float | None, say: Say
+    ) -> AbstractContextManager[GateRun]:
+        """A run of trials for a figure. `load`: None for the one that it finds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
     """The gate of one figure of one system.
 
-    `folder`: holds the baselines and the history. `test`: the id of the pytest test that uses it.
-    `say`: shows what is being done, one line at a time.
+    `experiment`: its name. `folder`: holds the baselines and the history. `checkpoints`: as those
+    of the figure. `test`: the id of the pytest test that uses it. `say`: shows what is being done,
+    one line at a time.
     """
 
     experiment: str
     target: Variant
-    figure: Figure
+    figure: Judged
     machine: MeasuringMachine
     folder: Path
-    effort: Effort
+    checkpoints: tuple[int, ...]
     test: str
-    say: Callable[[str], None]
+    say: Say
 
     def write_baseline(self) -> GateResult:
         """Measure a new baseline, which later trials are compared with."""
-        machine = fingerprint(self.machine.describe())
-        path = self._path(machine)
-        with self._alone(), self.machine.open(self.target, self.figure) as bench:
-            self.say(f"{self.target.name}: looking for the load of the baseline")
-            load = bench.steady_load()
-            most = count(self.effort.checkpoints[-1], *TRIAL[self.figure])
-            self.say(f"{self.target.name}: {most} for the baseline")
-            trials = measure_comparable(
-                [], lambda: bench.measure(load), self.effort.checkpoints[-1], self.say
-            )
+        with self._open(None) as run:
+            most = self.checkpoints[-1]
+            self._tell(f"{count(most, *self.figure.trial)} for the baseline")
+            trials = measure_comparable([], run.measure, most, self._tell)
+            self._set_aside(run, left_out(trials), trials)
             baseline = Baseline(
                 experiment=self.experiment,
                 system=self.target.name,
-                figure=self.figure,
-                machine=machine,
-                offered_cps=load,
+                figure=self.figure.title,
+                place=self._place.words,
+                load=run.load,
                 trials=trials,
-                setup=bench.setup(),
+                setup=setup_of(run.folder.manifest(), self.target.name),
             )
-            bench.set_aside(left_out(trials))
-            folder = bench.folder
+            folder = str(run.folder.path)
         if few := too_few(trials):
             why = f"no baseline was written, because {few}. {COUNT_INSTEAD}"
             said = f"{self.target.name}: cannot tell: {why}"
-            return GateResult("cannot tell", self.figure, said, said, folder=folder)
-        write_baseline(path, baseline)
+            return GateResult("cannot tell", said, said, run=folder)
+        write_baseline(self._path, baseline)
         value = baseline_sentence(trials, self.figure)
-        said = f"{self.target.name}: {value}, written to {path}"
-        result = GateResult(
-            "baseline written", self.figure, said, said, baseline=path.name, folder=folder
-        )
-        self._remember(result, comparable(trials))
-        return result
+        said = f"{self.target.name}: {value}, written to {self._path}"
+        result = GateResult("baseline written", said, said, None, self._path.name, folder)
+        return self._remembered(result, comparable(trials))
 
-    def not_below_baseline(self, tolerance: float) -> GateResult:
-        """Compare new trials with this machine's baseline less `tolerance`."""
-        machine = fingerprint(self.machine.describe())
-        path = self._path(machine)
+    def against_baseline(self, tolerance: float) -> GateResult:
+        """Compare new trials with the baseline: a rate with it less `tolerance`, a cost with it and
+        the tolerance.
+        """
+        path = self._path
         if not path.is_file():
             return self._no_baseline()
         baseline, history = read_baseline(path), self.folder / HISTORY
         known = read_history(history) if history.is_file() else []
-        spread = between(known, self.target.name, self.experiment, self.figure, key(machine))
+        of = self.target.name, self.experiment, self.figure.title, self._place.key
+        spread = between(known, *of)
         return self._judge(
-            baseline.offered_cps,
-            lambda now, rate: against_baseline(baseline.trials, now, tolerance, rate, spread),
+            baseline.load,
+            lambda now, rate: against_baseline(
+                self.figure, baseline.trials, now, tolerance, rate, spread
+            ),
             baseline,
         )
 
     def at_least(self, number: float) -> GateResult:
         """Compare new trials with a number of connections/s."""
         load = None if self.figure == CEILING else OVERLOAD * number
-        return self._judge(load, lambda now, rate: against_number(now, number, rate), None)
+        return self._judge(
+            load, lambda now, rate: against_number(self.figure, now, number, rate), None
+        )
 
     def _judge(
         self,
-        offered_cps: float | None,
+        load: float | None,
         judge: Callable[[list[GateTrial], float], Verdict],
         baseline: Baseline | None,
     ) -> GateResult:
-        """Measure and judge. `offered_cps`: None for the load that the bench finds."""
-        with self._alone(), self.machine.open(self.target, self.figure) as bench:
-            load = bench.steady_load() if offered_cps is None else offered_cps
-            verdict, now = measure_until_decided(
-                lambda: bench.measure(load),
-                judge,
-                self.effort.checkpoints,
-                lambda line: self.say(f"{self.target.name}: {line}"),
-            )
+        """Measure and judge. `load`: None for the one that is found."""
+        with self._open(load) as run:
+            verdict, now = measure_until_decided(run.measure, judge, self.checkpoints, self._tell)
+            setup, folder = setup_of(run.folder.manifest(), self.target.name), str(run.folder.path)
             before = baseline.trials if baseline else []
-            bench.set_aside(left_out(now, before))
-            said = (
-                f"{self.target.name}: {sentence(verdict, self.figure, left_out_words(now, before))}"
-            )
-            text = explain(said, self.figure, verdict, now, baseline, bench.setup(), bench.folder)
-            name = self._path(baseline.machine).name if baseline else ""
-            result = GateResult(
-                verdict.outcome, self.figure, said, text, verdict, name, bench.folder
-            )
-        self._remember(result, comparable(now, before))
-        return result
+            self._set_aside(run, left_out(now, before), now)
+        told = sentence(verdict, self.figure, left_out_words(now, before))
+        said = f"{self.target.name}: {told}"
+        text = explain(said, self.figure, verdict, now, baseline, setup, folder)
+        name = self._path.name if baseline else ""
+        result = GateResult(verdict.outcome, said, text, verdict, name, folder)
+        return self._remembered(result, comparable(now, before))
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """No other run is active; says so while it waits for one to end."""
-        waiting = f"{self.target.name}: waiting for at most an hour: "
-        with lock_when_free(lambda busy: self.say(waiting + busy), LOCK_TIMEOUT_S):
-            yield
+    def _open(self, load: float | None) -> Iterator[GateRun]:
+        """A run of trials, while no other run is active if its bed is here; says what it waits for.
+
+        A guest that counts is disturbed by no other run.
+        """
+        opened = self.machine.open(self.target, self.figure, load, self._tell)
+        if not self.target.experiment.uses_this_machine:
+            with opened as run:
+                yield run
+            return
+        with (
+            lock_when_free(
+                lambda busy: self._tell(f"waiting for at most an hour: {busy}"), LOCK_TIMEOUT_S
+            ),
+            opened as run,
+        ):
+            yield run
+
+    def _set_aside(self, run: GateRun, reasons: dict[int, str], trials: list[GateTrial]) -> None:
+        """Mark what is not judged in the run's folder, so that no figure uses it."""
+        for at, reason in reasons.items():
+            run.folder.set_aside([trials[at].number], reason)
 
     def _no_baseline(self) -> GateResult:
-        here = fingerprint(self.machine.describe())
-        others = of_other_machines(self.folder, self.experiment, self.target.name, self.figure)
+        place = self._place
         said = (
-            f"{self.target.name}: {self.folder} has no baseline for this machine ({in_words(here)})"
+            f"{self.target.name}: {self.folder} has no baseline for this {place.what} "
+            f"({place.words})"
         )
-        if others:
-            known = "; ".join(f"{in_words(each.machine)}, {each.taken}" for each in others)
-            said += f". It has baselines for other machines: {known}"
-        said += ". To measure a baseline, run: pytest --stackcost-update-baseline"
-        return GateResult("no baseline", self.figure, said, said)
+        if others := of_other_places(self.folder, self.experiment, self.target.name, self.figure):
+            known = "; ".join(f"{each.place}, {each.taken}" for each in others)
+            said += f". It has baselines for other {place.what}s: {known}"
+        said += f". To measure {self._path.name}, run: pytest --stackcost-update-baseline"
+        return GateResult("no baseline", said, said)
 
-    def _path(self, machine: Fingerprint) -> Path:
-        return baseline_path(self.folder, self.experiment, self.target.name, self.figure, machine)
+    @property
+    def _place(self) -> Place:
+        return place_of(self.figure, self.target, self.machine.describe())
 
-    def _remember(self, result: GateResult, trials: list[GateTrial]) -> None:
-        if not trials:
-            return  # all were disturbed
-        append(
-            self.folder / HISTORY,
-            Entry.of(
-                trials,
+    @property
+    def _path(self) -> Path:
+        of = self.folder, self.experiment, self.target.name, self.figure, self._place
+        return baseline_path(*of)
+
+    def _tell(self, line: str) -> None:
+        self.say(f"{self.target.name}: {line}")
+
+    def _remembered(self, result: GateResult, trials: list[GateTrial]) -> GateResult:
+        """The result, with a line of the history; without one if all trials were disturbed."""
+        if trials:
+            entry = Entry(
                 test=self.test,
                 experiment=self.experiment,
                 system=self.target.name,
-                figure=self.figure,
-                machine=key(fingerprint(self.machine.describe())),
+                figure=self.figure.title,
+                machine=self._place.key,
                 outcome=result.outcome,
-                ratio=result.verdict.ratio if result.verdict else None,
+                ratio=result.verdict.compared.ratio if result.verdict else None,
+                values=[trial.figures[self.figure.name] for trial in trials],
                 commit=str(self.machine.describe().get("source", {}).get("commit")),
-                run=result.folder,
-            ),
-        )
+                run=result.run,
+            )
+            append(self.folder / HISTORY, entry)
+        return result

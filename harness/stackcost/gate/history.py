@@ -4,40 +4,37 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from statistics import median
-from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from stackcost.analysis.between_runs import BetweenRuns, of_history
 from stackcost.analysis.trend import Measurement, Subject, Trend, trends
 from stackcost.contracts.errors import StackcostError
-from stackcost.gate.figure import UNIT, WHOLE_CORES, Figure
-from stackcost.gate.trial import GateTrial
+from stackcost.gate.figure import COST, WHOLE_CORES
 from stackcost.store.manifest import moment, utc_now
 
 HISTORY = "history.jsonl"
 
 
 class Entry(BaseModel):
-    """One measurement.
+    """One measurement; fields that older lines have beside these are not read.
 
-    `figure`: what `cps` is. `cps`: one value for each judged trial. `cpu_us`: CPU time of the same
-    trials, sum over all kinds. `machine`: the key of the machine's fingerprint. `ratio`: result /
-    baseline or number. `run`: the folder with all readings, which may have been deleted since.
+    `figure`: what `values` are of, one for each judged trial. `machine`: the key of the baseline's
+    place. `ratio`: result / baseline or number. `run`: the folder with all readings, which may have
+    been deleted since.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(frozen=True)
 
     time: str = Field(default_factory=utc_now)
     test: str
     experiment: str
     system: str
-    figure: Figure = WHOLE_CORES
+    figure: str = WHOLE_CORES.title
     machine: str
     outcome: str
     ratio: float | None
-    cps: list[float] = Field(min_length=1)
-    cpu_us: list[float]
+    values: list[float] = Field(min_length=1, validation_alias=AliasChoices("values", "cps"))
     commit: str
     run: str
 
@@ -52,25 +49,21 @@ class Entry(BaseModel):
         """Its time."""
         return moment(self.time)
 
-    @classmethod
-    def of(cls, trials: Sequence[GateTrial], **others: Any) -> Self:
-        """Make an entry with the figures of these trials."""
-        known = [[v for v in trial.cpu.values() if v is not None] for trial in trials]
-        return cls(
-            cps=[trial.cps for trial in trials],
-            cpu_us=[round(sum(values), 2) for values in known if values],
-            **others,
-        )
+    @property
+    def of(self) -> Subject:
+        """What it is a measurement of."""
+        unit = (COST if self.figure == COST.title else WHOLE_CORES).unit
+        return Subject(self.test, self.system, self.figure, unit, self.machine)
 
 
 def between(
-    history: Sequence[Entry], system: str, experiment: str, figure: Figure, machine: str
+    history: Sequence[Entry], system: str, experiment: str, figure: str, machine: str
 ) -> BetweenRuns:
     """How much the measurements of a system's figure on a machine differ."""
     wanted = system, experiment, figure, machine
     return of_history(
         [
-            median(each.cps)
+            median(each.values)
             for each in history
             if (each.system, each.experiment, each.figure, each.machine) == wanted
         ]
@@ -81,8 +74,8 @@ def trends_of(history: Sequence[Entry]) -> list[Trend]:
     """A trend of each system's figure by each test on each machine."""
     return trends(
         (
-            Subject(each.test, each.system, each.figure, UNIT, each.machine),
-            Measurement(name=each.time, time=each.when, values=each.cps, commit=each.commit),
+            each.of,
+            Measurement(name=each.time, time=each.when, values=each.values, commit=each.commit),
         )
         for each in history
     )

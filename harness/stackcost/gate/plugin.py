@@ -17,8 +17,7 @@ import pytest
 from stackcost.gate.pytest_summary import ERROR, IS_GATE, PROPERTY, UNDECIDED, PytestSummary
 
 if TYPE_CHECKING:
-    from stackcost.gate.counted import CountedGate
-    from stackcost.gate.figure import Figure
+    from stackcost.gate.figure import Judged
     from stackcost.gate.gate import Gate, GateResult, MeasuringMachine
 
 FOLDER = "stackcost-gate"  # below pytest's root folder; holds baselines and history, to commit
@@ -86,14 +85,41 @@ def _or_fail(do: "Callable[[], Made]", record: Record) -> "Made":
     pytest.fail(message, pytrace=False)
 
 
-class RateAssertion:
-    """The assertions that a test can make about a system's rate of connections."""
+class _Assertion:
+    """What a test can assert of a system's figure."""
 
-    def __init__(self, gate: "Gate", update: bool, strict: bool, record: Record):
-        self._gate = gate
-        self._update = update
-        self._strict = strict
-        self._record = record
+    def __init__(self, gate: "Gate", config: pytest.Config, record: Record):
+        self._gate, self._record = gate, record
+        self._update = bool(config.getoption("--stackcost-update-baseline"))
+        self._strict = bool(config.getoption("--stackcost-strict"))
+
+    def _against_baseline(self, tolerance: float) -> None:
+        """Compare with the baseline, or write one where that is asked for."""
+        if not 0 <= tolerance < 1:
+            raise ValueError(
+                f"tolerance must be a share of the baseline, such as 0.03; it is {tolerance}"
+            )
+        if self._update:
+            self._end(self._gate.write_baseline, undecided_fails=True)
+        else:
+            self._end(lambda: self._gate.against_baseline(tolerance), self._strict)
+
+    def _end(self, measure: "Callable[[], GateResult]", undecided_fails: bool) -> None:
+        result = _or_fail(measure, self._record)
+        self._record(PROPERTY, result.sentence)
+        for name, value in _properties(self._gate.figure, result).items():
+            if value not in (None, ""):
+                self._record(f"{PROPERTY}_{name}", value)
+        if result.outcome in ("below", "above"):
+            pytest.fail(result.text, pytrace=False)
+        if result.outcome in UNDECIDED:
+            if undecided_fails:
+                pytest.fail(result.text, pytrace=False)
+            pytest.skip(result.sentence)
+
+
+class RateAssertion(_Assertion):
+    """The assertions that a test can make about a system's rate of connections."""
 
     def not_below_baseline(self, tolerance: float = 0.03) -> None:
         """Fail if the rate is below this machine's baseline by more than `tolerance`.
@@ -102,14 +128,7 @@ class RateAssertion:
         decide; with --stackcost-strict it fails. It fails, too, if a baseline was to be
         written and could not be.
         """
-        if not 0 <= tolerance < 1:
-            raise ValueError(
-                f"tolerance must be a share of the baseline, such as 0.03; it is {tolerance}"
-            )
-        if self._update:
-            self._end(self._gate.write_baseline, undecided_fails=True)
-        else:
-            self._end(lambda: self._gate.not_below_baseline(tolerance), self._strict)
+        self._against_baseline(tolerance)
 
     def at_least(self, rate: float) -> None:
         """Fail if the rate is below this number of connections/s.
@@ -120,35 +139,36 @@ class RateAssertion:
             raise ValueError(f"rate must be more than 0 connections/s; it is {rate}")
         self._end(lambda: self._gate.at_least(rate), self._strict)
 
-    def _end(self, measure: "Callable[[], GateResult]", undecided_fails: bool) -> None:
-        result = _or_fail(measure, self._record)
-        self._record(PROPERTY, result.sentence)
-        for name, value in _figures(result).items():
-            if value not in (None, ""):
-                self._record(f"{PROPERTY}_{name}", value)
-        if result.outcome == "below":
-            pytest.fail(result.text, pytrace=False)
-        if result.outcome in UNDECIDED:
-            if undecided_fails:
-                pytest.fail(result.text, pytrace=False)
-            pytest.skip(result.sentence)
+
+class CostAssertion(_Assertion):
+    """The assertions that a test can make about a system's instructions per connection."""
+
+    def not_above_baseline(self, tolerance: float = 0.01) -> None:
+        """Fail if a connection costs more instructions than the baseline by more than `tolerance`.
+
+        The test is skipped if there is no baseline; with --stackcost-strict it fails.
+        """
+        self._against_baseline(tolerance)
 
 
-def _figures(result: "GateResult") -> dict[str, object]:
+def _properties(figure: "Judged", result: "GateResult") -> dict[str, object]:
     """What JUnit's properties say of a gate, by name; docs/gate.md defines each."""
-    found: dict[str, object] = {"outcome": result.outcome, "figure": result.figure}
+    found: dict[str, object] = {"outcome": result.outcome, "figure": figure.title}
     if verdict := result.verdict:
-        ratios = {"ratio": verdict.ratio, "ratio_low": verdict.low, "ratio_high": verdict.high}
-        found |= {"cps": verdict.seen.median, "wanted_cps": verdict.wanted.median}
-        found |= {k: None if v is None else round(v, 5) for k, v in ratios.items()}
-        found["floor"] = round(verdict.floor, 5)
-    return found | {"baseline": result.baseline, "run": result.folder}
+        compared = verdict.compared
+        found |= {figure.short: compared.b.median, f"wanted_{figure.short}": compared.a.median}
+        for name in ("ratio", "low", "high"):
+            value = getattr(compared, name)
+            key = "ratio" if name == "ratio" else f"ratio_{name}"
+            found[key] = None if value is None else round(value, 5)
+        found["floor"] = round(verdict.limit, 5)
+    return found | {"baseline": result.baseline, "run": result.run}
 
 
 @pytest.fixture(scope="session")
 def stackcost_machine(request: pytest.FixtureRequest) -> "MeasuringMachine":
     """The machine that measures: this one. Override this fixture to measure on another machine."""
-    from stackcost.gate.this_machine import ThisMachine
+    from stackcost.gate.measure import ThisMachine
 
     return ThisMachine(request.config.rootpath / "results", sys.argv)
 
@@ -179,6 +199,31 @@ def _say(config: pytest.Config) -> Callable[[str], None]:
     return say
 
 
+def _gate(
+    request: pytest.FixtureRequest,
+    machine: "MeasuringMachine",
+    figure: "Judged",
+    file: str | Path,
+    system: str,
+) -> "Gate":
+    """The gate of a test; StackcostError if the file has no such system."""
+    from stackcost.experiment.read_file import experiment_file
+    from stackcost.gate.gate import Gate
+    from stackcost.gate.measure import target_of
+
+    config = request.config
+    return Gate(
+        experiment=Path(file).stem,
+        target=target_of(experiment_file(Path(file), config.rootpath), system, figure.counted),
+        figure=figure,
+        machine=machine,
+        folder=config.rootpath / FOLDER,
+        checkpoints=figure.quick if config.getoption("--stackcost-quick") else figure.checkpoints,
+        test=request.node.nodeid,
+        say=_say(config),
+    )
+
+
 @pytest.fixture
 def cps_ceiling(
     request: pytest.FixtureRequest, stackcost_machine: "MeasuringMachine"
@@ -190,96 +235,36 @@ def cps_ceiling(
     for whole cores", what the time of the server's cores would allow; or "ceiling", the highest
     load that a search finds to be held.
     """
-    from stackcost.experiment.read_file import experiment_file
-    from stackcost.gate.figure import FIGURES, WHOLE_CORES
-    from stackcost.gate.gate import Gate, effort
-    from stackcost.gate.this_machine import target_of
-
-    config = request.config
+    from stackcost.gate.figure import RATES, WHOLE_CORES
 
     record = _record(request)
 
     def rate_of(
-        file: str | Path, system: str = "", figure: "Figure" = WHOLE_CORES
+        file: str | Path, system: str = "", figure: str = WHOLE_CORES.title
     ) -> RateAssertion:
-        if figure not in FIGURES:
-            raise ValueError(f"figure must be one of {', '.join(FIGURES)}; it is {figure!r}")
-        target = _or_fail(
-            lambda: target_of(experiment_file(Path(file), config.rootpath), system), record
-        )
-        gate = Gate(
-            Path(file).stem,
-            target,
-            figure,
-            stackcost_machine,
-            config.rootpath / FOLDER,
-            effort(figure, bool(config.getoption("--stackcost-quick"))),
-            request.node.nodeid,
-            _say(config),
-        )
-        update = bool(config.getoption("--stackcost-update-baseline"))
-        return RateAssertion(gate, update, bool(config.getoption("--stackcost-strict")), record)
+        if figure not in RATES:
+            raise ValueError(f"figure must be one of {', '.join(RATES)}; it is {figure!r}")
+        of = stackcost_machine, RATES[figure], file, system
+        return RateAssertion(_or_fail(lambda: _gate(request, *of), record), request.config, record)
 
     return rate_of
 
 
-class CostAssertion:
-    """The assertions that a test can make about a system's instructions per connection."""
-
-    def __init__(self, gate: "CountedGate", update: bool, strict: bool, record: Record):
-        self._gate = gate
-        self._update = update
-        self._strict = strict
-        self._record = record
-
-    def not_above_baseline(self, tolerance: float = 0.01) -> None:
-        """Fail if a connection costs more instructions than the baseline by more than `tolerance`.
-
-        The test is skipped if there is no baseline; with --stackcost-strict it fails.
-        """
-        if not 0 <= tolerance < 1:
-            raise ValueError(
-                f"tolerance must be a share of the baseline, such as 0.01; it is {tolerance}"
-            )
-        measure = (
-            self._gate.write_baseline
-            if self._update
-            else lambda: self._gate.not_above_baseline(tolerance)
-        )
-        result = _or_fail(measure, self._record)
-        self._record(PROPERTY, result.sentence)
-        self._record(f"{PROPERTY}_outcome", result.outcome)
-        self._record(f"{PROPERTY}_figure", "instructions")
-        if result.outcome == "above":
-            pytest.fail(result.text, pytrace=False)
-        if result.outcome in UNDECIDED:
-            if self._strict:
-                pytest.fail(result.sentence, pytrace=False)
-            pytest.skip(result.sentence)
-
-
 @pytest.fixture
-def cost_ceiling(request: pytest.FixtureRequest) -> Callable[..., CostAssertion]:
+def cost_ceiling(
+    request: pytest.FixtureRequest, stackcost_machine: "MeasuringMachine"
+) -> Callable[..., CostAssertion]:
     """`cost_ceiling(file, system="")`: a system's instructions per connection, counted.
 
     `file`, `system`: as of `cps_ceiling`. Needs QEMU, and neither root nor a quiet machine.
     """
-    from stackcost.experiment.read_file import experiment_file
-    from stackcost.gate.counted import CountedGate
-
-    config, root = request.config, request.config.rootpath
+    from stackcost.gate.figure import COST
 
     record = _record(request)
 
     def cost_of(file: str | Path, system: str = "") -> CostAssertion:
-        def make() -> "CountedGate":
-            found = experiment_file(Path(file), root)
-            results = root / "results"
-            return CountedGate(found, system, root / FOLDER, results, sys.argv, _say(config))
-
-        update = bool(config.getoption("--stackcost-update-baseline"))
-        strict = bool(config.getoption("--stackcost-strict"))
-        return CostAssertion(_or_fail(make, record), update, strict, record)
+        of = stackcost_machine, COST, file, system
+        return CostAssertion(_or_fail(lambda: _gate(request, *of), record), request.config, record)
 
     return cost_of
 

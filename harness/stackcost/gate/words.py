@@ -1,101 +1,97 @@
 """The messages of a gate: one sentence, and an explanation if the gate fails."""
 
-import difflib
 from collections.abc import Mapping, Sequence
-from statistics import median
 from typing import Any
 
+from stackcost.analysis.figures.counted import SMALL
 from stackcost.analysis.machines import differences
-from stackcost.analysis.remedies import remedy
 from stackcost.analysis.spread import Spread, spread
 from stackcost.contracts.words import count
 from stackcost.gate.baseline import Baseline
-from stackcost.gate.figure import CEILING, DECLARED, UNIT, WHOLE_CORES, Figure
-from stackcost.gate.trial import GateTrial, comparable, foreign_share
+from stackcost.gate.figure import Judged
+from stackcost.gate.trial import GateTrial, comparable, middle
 from stackcost.gate.verdict import Verdict
-from stackcost.report.words import UNKNOWN, change, with_range
+from stackcost.report.words import change_of, with_range
 
 PLOT_WIDTH = 48  # characters
 SHOWN_CHANGES = 12
-LONGEST_LINE = 100
-BETTER_ALONE = 0.05  # share of the server's cores; above it, measure the baseline again
-TRIAL = {WHOLE_CORES: ("trial", "trials"), CEILING: ("search", "searches")}
+SHOWN_PARTS = 8  # that grew most
 COUNT_INSTEAD = (
     "Neither other programs nor a slow host change a count of instructions: cost_ceiling."
 )
 OUTCOMES = {
     "holds": "the {figure} holds",
     "below": "the {figure} is BELOW the limit",
+    "above": "the {figure} is ABOVE the limit",
     "cannot tell": "cannot tell",
 }
+HOST = {"memory_read_time": "A read from memory", "system_call_time": "A system call"}
 
 
-def sentence(verdict: Verdict, figure: Figure, aside: str = "") -> str:
+def sentence(verdict: Verdict, figure: Judged, aside: str = "") -> str:
     """The result, the change with its interval, and the number of trials. `aside`: which trials are
     not judged, in words; a result that cannot be told says so.
     """
-    by = change(verdict.ratio, verdict.low, verdict.high, verdict.coverage)
-    tolerance = f", tolerance {1 - verdict.floor:.1%}" if verdict.floor < 1 else ""
-    against = "baseline" if len(verdict.wanted.values) > 1 else "wanted"
-    outcome = OUTCOMES[verdict.outcome].format(figure=figure)
+    found, unsure = verdict.compared, verdict.outcome == "cannot tell"
+    tolerance = f", tolerance {abs(verdict.limit - 1):.1%}" if verdict.limit != 1 else ""
+    against = "wanted" if verdict.apart is None else "baseline"
+    outcome = OUTCOMES[verdict.outcome].format(figure=figure.title)
     text = (
-        f"{outcome}: {with_range(verdict.seen)} {UNIT}, {by} against "
-        f"{with_range(verdict.wanted)} ({against}){tolerance}"
+        f"{outcome}: {with_range(found.b)} {figure.unit}, {change_of(found)} against "
+        f"{with_range(found.a)} ({against}){tolerance}"
     )
-    trials = count(len(verdict.seen.values), *TRIAL[figure])
+    trials = count(len(found.b.values), *figure.trial)
     if not verdict.why.startswith(trials):
         text += f", {trials}"
-    if verdict.apart and verdict.outcome != "cannot tell":
+    if verdict.apart and not unsure:
         text += f"; two measurements of the same server may differ by {verdict.apart:.1%}"
-    told = verdict.outcome != "cannot tell" or aside in verdict.why
+    told = not unsure or aside in verdict.why
     why = "; ".join(filter(None, [verdict.why, "" if told else aside]))
     text = f"{text}: {why}" if why else text
-    return f"{text}. {COUNT_INSTEAD}" if aside and verdict.outcome == "cannot tell" else text
+    return f"{text}. {COUNT_INSTEAD}" if aside and unsure else text
 
 
-def baseline_sentence(trials: Sequence[GateTrial], figure: Figure) -> str:
-    """The value of a baseline, and a warning if other programs ran."""
+def baseline_sentence(trials: Sequence[GateTrial], figure: Judged) -> str:
+    """The value of a baseline."""
     used = comparable(trials)
-    found = spread([trial.cps for trial in used], UNIT)
-    text = f"baseline of the {figure}: {with_range(found)} {UNIT}, "
-    text += count(len(used), *TRIAL[figure])
+    found = spread([trial.figures[figure.name] for trial in used], figure.unit)
+    text = f"baseline of the {figure.title}: {with_range(found)} {figure.unit}, "
+    text += count(len(used), *figure.trial)
     if len(used) < len(trials):
         text += f" ({len(trials) - len(used)} more trials were disturbed)"
-    taken = foreign_share(used)
-    if taken > BETTER_ALONE:
-        stolen = median([trial.stolen or 0.0 for trial in used])
-        who = "the hypervisor" if stolen > taken / 2 else "other programs"
-        cause = f"{who} used {taken:.0%} of the server's cores"
-        text += f" ({cause}. {remedy(cause)})"
     return text
 
 
 def explain(
     said: str,
-    figure: Figure,
+    figure: Judged,
     verdict: Verdict,
     now: Sequence[GateTrial],
     baseline: Baseline | None,
     setup: Mapping[str, Any],
     folder: str,
 ) -> str:
-    """The sentence, what the figure is, distributions, changes of CPU time, other differences."""
-    p = "" if verdict.p is None else f"p = {verdict.p:.2g}, "
+    """The sentence, what the figure is, distributions, parts that grew, other differences."""
+    found, lines = verdict.compared, [said]
     before = baseline.trials if baseline else []
     before, now = comparable(before, now), comparable(now, before)
-    lines = [said, f"{p}significance level {verdict.rate:.2g}", ""]
-    lines += [f"{figure}: {DECLARED[figure].definition}", ""]
-    lines += distributions(figure, verdict.wanted, verdict.seen, verdict.floor)
-    lines += ["", *cpu_lines(before, now)]
-    lines += host_lines(before, now)
-    limited = sum(not trial.kept_up and not trial.cores_full for trial in now)
-    if limited:
+    if found.p is not None:
+        lines.append(f"p = {found.p:.2g}, significance level {verdict.rate:.2g}")
+    lines += ["", f"{figure.title}: {figure.declared.definition}", ""]
+    if len(found.b.values) > 1:
+        lines += [*distributions(figure, found.a, found.b, verdict.limit), ""]
+    for name, words in figure.parts.items():
+        lines += parts_lines(before, now, name, words, digits=0 if figure.counted else 1)
+    lines += _host_lines(before, now)
+    if limited := sum(trial.limited for trial in now):
         lines.append(
             f"In {limited} of {len(now)} trials the server did not complete the offered load, "
             "although its cores were not full: the bottleneck was not CPU time."
         )
     if baseline:
-        changed = changes(baseline.setup, setup)
+        # Changes that the machine makes by itself come last.
+        found_changes = differences(baseline.setup, setup)
+        changed = sorted(found_changes, key=lambda line: line.startswith("machine."))
         lines += ["", f"Differences from the baseline of {baseline.taken}:"]
         lines += [f"  {line}" for line in changed[:SHOWN_CHANGES]] or [
             "  none in recorded settings"
@@ -105,118 +101,71 @@ def explain(
     return "\n".join([*lines, "", f"All readings: {folder}"])
 
 
-def host_lines(before: Sequence[GateTrial], now: Sequence[GateTrial]) -> list[str]:
+def parts_lines(
+    before: Sequence[GateTrial], now: Sequence[GateTrial], name: str, words: str, digits: int
+) -> list[str]:
+    """The kinds of a figure that grew, the most first, and the rest, so that the lines add up.
+
+    Without a baseline all kinds.
+    """
+    old, new = _kinds(before, name), _kinds(now, name)
+    if not new:
+        return []
+    if not old:
+        return [f"{words}: " + ", ".join(f"{kind} {new[kind]:,.{digits}f}" for kind in new)]
+    more = {kind: value - old.get(kind, 0.0) for kind, value in new.items() if kind != SMALL}
+    grown = [kind for kind in sorted(more, key=lambda kind: -more[kind]) if more[kind] > 0]
+    shown = grown[:SHOWN_PARTS]
+    rest = sum(new.values()) - sum(old.values()) - sum(more[kind] for kind in shown)
+    return [
+        f"{words}, what was added:",
+        *(
+            f"{more[kind]:+12,.{digits}f}  {kind} "
+            f"({old.get(kind, 0.0):,.{digits}f} -> {new[kind]:,.{digits}f})"
+            for kind in shown
+        ),
+        f"{rest:+12,.{digits}f}  all others, less what fell",
+    ]
+
+
+def _kinds(trials: Sequence[GateTrial], name: str) -> dict[str, float]:
+    """The median of each kind of a figure."""
+    names = dict.fromkeys(each for trial in trials for each in trial.figures)
+    return {
+        each.removeprefix(f"{name}."): middle(trials, each) or 0.0
+        for each in names
+        if each.startswith(f"{name}.")
+    }
+
+
+def _host_lines(before: Sequence[GateTrial], now: Sequence[GateTrial]) -> list[str]:
     """How fast the host was, compared with the baseline's; nothing is corrected for it.
 
     The server itself may slow what is timed, so the times do not tell whose fault it is.
     """
-    found = []
-    for name, read in {
-        "A read from memory": _memory_read_ns,
-        "A system call": _system_call_ns,
-    }.items():
-        sides = [[value for each in side if (value := read(each))] for side in (before, now)]
-        if all(sides):
-            slower = median(sides[1]) / median(sides[0]) - 1
-            found.append(f"{name} took {slower:+.1%} time compared with the baseline.")
-    return found
+    sides = {what: (middle(before, name), middle(now, name)) for name, what in HOST.items()}
+    return [
+        f"{what} took {new / old - 1:+.1%} time compared with the baseline."
+        for what, (old, new) in sides.items()
+        if old and new
+    ]
 
 
-def _memory_read_ns(trial: GateTrial) -> float | None:
-    return trial.memory_read_ns
-
-
-def _system_call_ns(trial: GateTrial) -> float | None:
-    return trial.whole.system_call_ns if trial.whole else None
-
-
-def distributions(figure: Figure, wanted: Spread, seen: Spread, floor: float) -> list[str]:
+def distributions(figure: Judged, wanted: Spread, now: Spread, limit: float) -> list[str]:
     """Both samples on one scale: a digit is a number of trials, | is the required minimum."""
-    values = [*wanted.values, *seen.values]
+    floor = limit * (wanted.median or 0.0)
+    values = [*wanted.values, *now.values, floor]
     low, high = min(values), max(values)
-    limit = floor * (wanted.median or 0.0)
-    low, high = min(low, limit), max(high, limit)
-    span = (high - low) or 1.0
 
     def place(value: float) -> int:
-        return round((value - low) / span * (PLOT_WIDTH - 1))
+        return round((value - low) / ((high - low) or 1.0) * (PLOT_WIDTH - 1))
 
-    rows = [
-        f"{figure}, {UNIT}, {low:,.0f} to {high:,.0f}; | is the required minimum",
-    ]
-    for name, each in (("wanted", wanted), ("now", seen)):
+    rows = [f"{figure.unit}, {low:,.0f} to {high:,.0f}:"]
+    for name, each in (("wanted", wanted), ("now", now)):
         marks = [" "] * PLOT_WIDTH
-        marks[place(limit)] = "|"
+        marks[place(floor)] = "|"
         counts = [place(value) for value in each.values]
         for at in set(counts):
             marks[at] = str(min(9, counts.count(at)))
         rows.append(f"  {name:<8} [{''.join(marks)}] median {each.median or 0:,.0f}")
     return rows
-
-
-def cpu_lines(before: Sequence[GateTrial], now: Sequence[GateTrial]) -> list[str]:
-    """CPU time per connection by kind, before and now, and the kind that increased most.
-
-    Searches have none.
-    """
-    kinds = list(dict.fromkeys(kind for trial in now for kind in trial.cpu))
-    if not kinds:
-        return []
-    rows = ["CPU time of the server per connection, us (median):"]
-    grown: dict[str, float] = {}
-    for kind in kinds:
-        old, new = _median([t.cpu.get(kind) for t in before]), _median([t.cpu[kind] for t in now])
-        row = (
-            f"  {kind:<10} {_us(old):>8} -> {_us(new):>8}" if before else f"  {kind:<10} {_us(new)}"
-        )
-        if old is not None and new is not None:
-            grown[kind] = new - old
-            row += f"  {new - old:+.1f}"
-        rows.append(row)
-    if not grown or max(grown.values()) <= 0:
-        return rows
-    most = max(grown, key=lambda kind: grown[kind])
-    share = grown[most] / sum(change for change in grown.values() if change > 0)
-    text = f"The largest increase is in {most} time: {grown[most]:+.1f} us, {share:.0%} of all."
-    if most == "softirq":
-        text += _vectors(before, now)
-    return [*rows, text]
-
-
-def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """The differences in the set-up, with the changed lines of the server's configuration."""
-    old, new = dict(before), dict(now)
-    configurations = []
-    for side in (old, new):
-        side["server"] = dict(side.get("server", {}))
-        configurations.append(str(side["server"].pop("configuration", "")).splitlines())
-    lines = [
-        f"server's configuration: {line[:LONGEST_LINE]}"
-        for line in difflib.unified_diff(configurations[0], configurations[1], lineterm="", n=0)
-        if line[:1] in "+-" and line[:3] not in ("+++", "---")
-    ]
-    # Changes that the machine makes by itself come last.
-    found = differences(old, new)
-    return lines + sorted(found, key=lambda line: line.startswith("machine."))
-
-
-def _vectors(before: Sequence[GateTrial], now: Sequence[GateTrial]) -> str:
-    """The softirq vector that grew most."""
-    grown = {}
-    for vector in {name for trial in now for name in trial.softirq}:
-        old = _median([trial.softirq.get(vector) for trial in before])
-        new = _median([trial.softirq.get(vector) for trial in now])
-        grown[vector] = (new or 0.0) - (old or 0.0)
-    if not grown:
-        return ""
-    most = max(grown, key=lambda name: grown[name])
-    return f" The softirq vector that increased most is {most}: {grown[most]:+.1f} us."
-
-
-def _median(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
-
-
-def _us(value: float | None) -> str:
-    return UNKNOWN if value is None else f"{value:.1f}"

@@ -198,14 +198,14 @@ def _began(manifest: Manifest) -> datetime:
 
 def _other_differences(a: Manifest, b: Manifest, systems: list[tuple[str, str]]) -> list[str]:
     """What the machines differ in; of counted systems, which no machine changes, their guests."""
-    guests = [(_guest(a, of_a), _guest(b, of_b)) for of_a, of_b in systems]
+    guests = [(guest_of(a, of_a), guest_of(b, of_b)) for of_a, of_b in systems]
     if all(one and other for one, other in guests):
         found = [line for one, other in guests for line in differences(one, other)]
         return list(dict.fromkeys(found))
     return [*differences(a.machine, b.machine), *_between_hosts(a, b)]
 
 
-def _guest(manifest: Manifest, system: str) -> dict[str, Any]:
+def guest_of(manifest: Manifest, system: str) -> dict[str, Any]:
     """What a count may depend on; empty for a system that was timed."""
     conditions = manifest.test_bed.get(system, {}).get("counted")
     if not conditions:

@@ -84,7 +84,7 @@ def summary_of(run: RunFolder) -> Summary:
         for each in manifest.systems
         if each.name in made or each.name not in manifest.not_measured
     ]
-    summary = summarise(stored.trials, _context(manifest, systems))
+    summary = summarise(stored.trials, context_of(manifest, systems))
     return summary.model_copy(update={"damaged": stored.damaged})
 
 
@@ -107,7 +107,8 @@ def remarks(manifest: Manifest) -> list[str]:
     return lines + [f"not measured: {name}: {why}" for name, why in missing.items()]
 
 
-def _context(manifest: Manifest, systems: list[System]) -> "Context":
+def context_of(manifest: Manifest, systems: list[System]) -> "Context":
+    """What a run's trials do not say, of these systems of it."""
     from stackcost.analysis.context import Context
 
     plan = manifest.plan_as(_Plan)

@@ -21,7 +21,7 @@ from stackcost.runs.identity import experiment_hash, profile_hashes
 from stackcost.runs.loads.kind import LoadKind
 from stackcost.runs.loads.registry import kinds_of
 from stackcost.runs.record import new_campaign, resumed_campaign
-from stackcost.runs.slowest import expected_seconds, lowest_ceilings
+from stackcost.runs.slowest import expected_seconds, loads_found
 from stackcost.runs.turn import Feed, PlannedTrials, Turn, draw_seed, in_order
 from stackcost.session.both_sides import lacking_there
 from stackcost.session.http_session import HTTP_SETUP_S, open_http_session
@@ -29,7 +29,7 @@ from stackcost.session.profile_session import SETUP_S, open_profile_session
 from stackcost.session.progress import SET_UP
 from stackcost.session.server_session import ServerSession
 from stackcost.store import Manifest, RunFolder
-from stackcost.store.manifest import LoadsFound, PlanFile
+from stackcost.store.manifest import PlanFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,11 +207,7 @@ def turns_of(
             each for each in variants(experiment) if not each.lacking and each.name not in lacking
         ]
         campaign.expect([*expected_seconds(systems), *(turn.seconds for turn in planned)])
-        found = yield from lowest_ceilings(systems)
-        ceilings = {name: held.ceiling for name, held in found.items()}
-        rates = experiment.load.rates_of(min(ceilings.values()))
-        not_held = {name: list(held.not_held) for name, held in found.items() if held.not_held}
-        loads = LoadsFound(ceilings=ceilings, offered_cps=rates, not_held=not_held)
+        loads = yield from loads_found(experiment, systems)
         campaign.note_loads(loads)
     experiment = at_loads(experiment, campaign.manifest)
     turns = plan(experiment, campaign.stored, lacking, campaign.manifest.order_seed)

@@ -16,10 +16,12 @@ from stackcost.analysis.ceiling.settings import Goal, SearchSettings
 from stackcost.analysis.ceiling.stored import SearchKey, decisive, trial_loss
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.matrix import Variant
+from stackcost.experiment.schema import Experiment
 from stackcost.runs.loads.search import Steps
 from stackcost.runs.search import DETAIL, Searched, search_step, search_steps, seconds_left
 from stackcost.runs.turn import Feed, PlannedTrials, Purpose, Turn
 from stackcost.session.profile_session import SETUP_S, ProfileSession, open_profile_session
+from stackcost.store.manifest import LoadsFound
 
 BEFORE_THE_FIRST_ROUND = 0
 SET_ASIDE = "a trial of the search for the loads"
@@ -73,6 +75,17 @@ def lowest_ceilings(systems: Sequence[Variant]) -> Feed[dict[str, Held]]:
             )
         found[system.name] = held
     return found
+
+
+def loads_found(experiment: Experiment, systems: Sequence[Variant]) -> Feed[LoadsFound]:
+    """The loads of an experiment whose loads are shares, by what each system holds."""
+    found = yield from lowest_ceilings(systems)
+    ceilings = {name: held.ceiling for name, held in found.items()}
+    return LoadsFound(
+        ceilings=ceilings,
+        offered_cps=experiment.load.rates_of(min(ceilings.values())),
+        not_held={name: list(held.not_held) for name, held in found.items() if held.not_held},
+    )
 
 
 def as_long_as(sustain_s: float) -> SearchSettings:
