@@ -1,5 +1,6 @@
 """A kernel's image is unpacked, its modules are put in order, its initial disk is made."""
 
+import gzip
 import lzma
 import struct
 import subprocess
@@ -11,17 +12,26 @@ import pytest
 from stackcost.contracts.errors import StackcostError
 from stackcost.counting.guest import symbols_file
 from stackcost.counting.initial_disk import initial_disk
-from stackcost.counting.kernel import Kernel, get_kernel, package_of, uncompressed
+from stackcost.counting.kernel import Kernel, get_kernel, newest, parts_of, uncompressed
 
 ELF = b"\x7fELF" + bytes(10_000)
 
 
-def image(payload: bytes) -> bytes:
+def image(payload: bytes, release: bytes = b"") -> bytes:
     """A bzImage of two sectors of set-up and a payload."""
     head = bytearray(3 * 512)
     head[0x1F1] = 2
+    head[0x202:0x206] = b"HdrS"
+    head[0x20E:0x210] = struct.pack("<H", 0x100)  # from 0x200 on
+    head[0x300 : 0x300 + len(release) + 1] = release + b"\0"
     head[0x248:0x250] = struct.pack("<II", 0, len(payload))
     return bytes(head) + payload
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
 
 
 def test_an_image_by_xz_is_unpacked() -> None:
@@ -33,22 +43,83 @@ def test_an_image_by_zstd_is_unpacked() -> None:
     assert uncompressed(image(packed + struct.pack("<I", len(ELF)))) == ELF
 
 
+def test_an_image_by_gzip_is_unpacked() -> None:
+    assert uncompressed(image(gzip.compress(ELF))) == ELF
+
+
 def test_another_image_is_refused() -> None:
-    with pytest.raises(StackcostError, match="neither compressed"):
-        uncompressed(image(b"gzip"))
+    with pytest.raises(StackcostError, match="not compressed by"):
+        uncompressed(image(b"lz4"))
 
 
-def test_an_unknown_kernel_is_refused() -> None:
-    with pytest.raises(StackcostError, match=r"no kernel 5\.4 for counting"):
+def test_an_unknown_kernel_is_refused(cache: Path) -> None:
+    with pytest.raises(StackcostError, match=r"no kernel 5\.4 for counting") as error:
         get_kernel("5.4")
+    assert "(.deb)" in error.value.hint
 
 
-def test_the_kernel_of_another_release_of_debian_is_not_taken_for_the_one_wanted() -> None:
-    of_12 = "linux-image-amd64\n  Depends: linux-image-6.1.0-56-amd64\n"
-    of_13 = "linux-image-amd64\n  Depends: linux-image-6.12.117+deb13-amd64\n"
-    assert package_of("6.1", of_12) == "linux-image-6.1.0-56-amd64"
-    assert package_of("6.12", of_13) == "linux-image-6.12.117+deb13-amd64"
-    assert package_of("6.1", of_13) == package_of("6.12", of_12) == ""
+def test_the_newest_kernel_of_a_version_is_taken_and_no_other_flavour() -> None:
+    names = (
+        *("linux-image-6.1.0-9-amd64", "linux-image-6.1.0-56-amd64", "linux-image-amd64"),
+        *("linux-image-6.1.0-57-rt-amd64", "linux-image-6.1.0-57-cloud-amd64"),
+        *("linux-image-6.1.0-57-amd64-dbg", "linux-image-6.12-amd64"),
+        *("linux-image-6.12.99+deb13-amd64", "linux-image-6.12.117+deb13-amd64"),
+    )
+    assert newest("6.1", names) == "linux-image-6.1.0-56-amd64"
+    assert newest("6.12", names) == "linux-image-6.12.117+deb13-amd64"
+    assert newest("6.11", names) == ""
+
+
+def test_a_newer_kernel_is_in_several_packages() -> None:
+    release = "7.3.4+deb13-amd64"
+    depends = (
+        *("linux-binary-7.3.4+deb13-amd64", "linux-modules-7.3.4+deb13-amd64"),
+        *("linux-base-7.3.4+deb13-amd64", "linux-modules-7.3.4+deb13-amd64-extra", "kmod"),
+    )
+    told = "".join(f"  Depends: {each}\n" for each in depends)
+    assert parts_of(release, f"linux-image-{release}\n{told}") == [*depends[:2]]
+    assert parts_of("6.1.0-56-amd64", "  Depends: kmod\n") == []
+
+
+def test_a_kernel_that_is_kept_is_not_downloaded_again(cache: Path) -> None:
+    kept = cache / "stackcost/counting/linux-image-0.1.0-2-amd64-1"
+    kept.mkdir(parents=True)
+    assert get_kernel("0.1") == Kernel("0.1.0-2-amd64", kept)
+
+
+def test_an_image_of_the_users_is_unpacked_once(cache: Path, tmp_path: Path) -> None:
+    file = tmp_path / "bzImage"
+    file.write_bytes(image(lzma.compress(ELF) + bytes(4), b"7.0.0-mine (me@here) #1"))
+    kernel = get_kernel(str(file))
+    assert kernel.release == "7.0.0-mine" and kernel.image.read_bytes() == ELF
+    kernel.image.write_bytes(b"kept")
+    assert get_kernel(str(file)).image.read_bytes() == b"kept"
+
+
+def test_a_package_of_the_users_has_its_modules(cache: Path, tmp_path: Path) -> None:
+    for name, content in {
+        "boot/vmlinuz-7.0.0": image(lzma.compress(ELF) + bytes(4), b"7.0.0 (x)"),
+        "lib/modules/7.0.0/kernel/net/veth.ko.xz": lzma.compress(b"module"),
+        "DEBIAN/control": b"Package: k\nVersion: 1\nArchitecture: all\nMaintainer: m\n"
+        b"Description: d\n",
+    }.items():
+        (tmp_path / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "tree" / name).write_bytes(content)
+    file = tmp_path / "linux-image-7.0.0.deb"
+    subprocess.run(["dpkg-deb", "--build", tmp_path / "tree", file], check=True)
+    kernel = get_kernel(str(file))
+    assert kernel.release == "7.0.0"
+    assert [path.read_bytes() for path in kernel.modules(["veth"])] == [b"module"]
+
+
+@pytest.mark.parametrize(("name", "what"), [("own.deb", "no vmlinuz"), ("own", "no bzImage")])
+def test_a_file_that_is_no_kernel_is_refused_and_not_kept(
+    cache: Path, tmp_path: Path, name: str, what: str
+) -> None:
+    (tmp_path / name).write_bytes(bytes(2000))
+    with pytest.raises(StackcostError, match=what):
+        get_kernel(str(tmp_path / name))
+    assert not [*(cache / "stackcost/counting").iterdir()]
 
 
 def test_a_module_comes_after_those_that_it_needs(tmp_path: Path) -> None:

@@ -30,6 +30,14 @@ def run(
             "--counted", help="count instructions in an emulated guest; no root, no times"
         ),
     ] = False,
+    kernel: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KERNEL",
+            help="count with this kernel: a version, such as 6.12, or a file (.deb, bzImage); "
+            "several are compared",
+        ),
+    ] = None,
     results: Annotated[
         Path, typer.Option(metavar="FOLDER", help="folder of the new run's folder")
     ] = DEFAULT_RESULTS,
@@ -44,6 +52,7 @@ def run(
     wait: Wait = False,
 ) -> None:
     """Run an experiment, print the result, and write the report. Needs root, but with --counted."""
+    from stackcost.experiment.entries import known_kernel
     from stackcost.experiment.read_file import experiment_file, read_experiment
     from stackcost.runs.comparison import resume_experiment, run_experiment
     from stackcost.store import RunFolder
@@ -61,7 +70,8 @@ def run(
             source: PlanFile | None = PlanFile(
                 path=str(file.resolve()), quick=quick, share_cores=share_cores
             )
-            if counted:  # the plan is then not that of the file
-                plan, source = plan.as_counted(), None
+            if counted or kernel:  # the plan is then not that of the file
+                kernels = [known_kernel(each, Path()) for each in kernel or ()]
+                plan, source = plan.as_counted(kernels), None
             folder = run_experiment(plan, file.stem, results, sys.argv, console, source)
     conclude(folder, console)

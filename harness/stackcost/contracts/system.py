@@ -86,6 +86,8 @@ def label(setting: str, value: Setting) -> str:
     """The part of a system's name for a setting of the matrix."""
     if setting == "reuseport":
         return "reuseport" if value else "one-listener"
+    if setting == "kernel":  # a version, or the path of a file
+        return f"linux-{str(value).rpartition('/')[2]}"
     return LABELS.get(setting, "{}").format(value)
 
 

@@ -1,5 +1,6 @@
 """Entries of an experiment file that name a part of the suite or a file of the user."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -69,7 +70,31 @@ def _own_folder(folder: Path, info: ValidationInfo) -> Path:
     return path
 
 
+def is_version(kernel: str) -> bool:
+    """Whether a kernel is named by its version, such as 6.12, and not by a file."""
+    return re.fullmatch(r"\d+\.\d+", kernel) is not None
+
+
+def known_kernel(kernel: str, folder: Path) -> str:
+    """A version, or the absolute path of a file, which is relative to a folder; StackcostError if
+    it is neither.
+    """
+    path = folder.resolve() / kernel
+    if is_version(kernel) or path.is_file():
+        return kernel if is_version(kernel) else str(path)
+    raise StackcostError(f"a kernel is a version, such as 6.12, or a file; there is no {path}")
+
+
+def _own_kernel(kernel: str, info: ValidationInfo) -> str:
+    """As `known_kernel`; relative to the experiment file."""
+    try:
+        return known_kernel(kernel, info.context["folder"]) if info.context else kernel
+    except StackcostError as error:
+        raise ValueError(str(error)) from error
+
+
 Folder = Annotated[Path, AfterValidator(_own_folder)]
+KernelName = Annotated[str, AfterValidator(_own_kernel)]
 TierName = Annotated[str, AfterValidator(_known_tier)]
 Once = AfterValidator(_each_once)
 OwnFile = Annotated[

@@ -32,6 +32,7 @@ VARIES: dict[str, Callable[[type[Server]], bool]] = {
     "tls": lambda kind: True,
     "response_bytes": lambda kind: True,
     "rules": lambda kind: kind.takes_rules,
+    "kernel": lambda kind: True,
 }
 OF_SERVER = ("stack", "tuning", "workers", "reuseport", "certificate")  # of the section server
 
@@ -93,6 +94,7 @@ def _axes(kind: type[Server], matrix: Matrix) -> dict[str, list[Setting]]:
 def _variant(server: str, experiment: Experiment, values: Mapping[str, Any]) -> Variant:
     """The system with these values of what varies, and what it lacks here."""
     kind, name, http = server_class(server), server_name(server), experiment.http
+    counted = experiment.counted
     varied = {setting: values[setting] for setting in OF_SERVER if setting in values}
     own = experiment.server.model_copy(update=varied)
     if not kind.kernel_stack:
@@ -118,11 +120,12 @@ def _variant(server: str, experiment: Experiment, values: Mapping[str, Any]) -> 
             "workload": _with(experiment.workload, values, "response_bytes"),
             "dut": _with(experiment.dut, values, "rules"),
             "network": experiment.network.model_copy(update=system.network),
+            "counted": counted and _with(counted, values, "kernel"),
         }
     )
     lacking = ""
     if not experiment.server_host:
-        here = KERNEL if experiment.counted else own.stack  # a guest has its own
+        here = KERNEL if counted else own.stack  # a guest has its own
         tier = tier_of(own.tuning)
         lacking = lacks(kind, here, tier, len(cores), experiment.server_interfaces)
     if asked and not kind.takes_tls:

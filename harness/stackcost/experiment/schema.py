@@ -4,6 +4,7 @@ Unknown keys are errors, so that a misspelt key does not silently select the def
 """
 
 import math
+from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network
 from typing import Annotated, Literal
 
@@ -19,7 +20,15 @@ from stackcost.contracts.stack import KERNEL
 from stackcost.contracts.system import label
 from stackcost.contracts.tls import TlsSettings, VariedTls
 from stackcost.experiment.auto import resolve_auto
-from stackcost.experiment.entries import Folder, Once, OwnFile, ServerName, StackName, TierName
+from stackcost.experiment.entries import (
+    Folder,
+    KernelName,
+    Once,
+    OwnFile,
+    ServerName,
+    StackName,
+    TierName,
+)
 from stackcost.experiment.hosts import MOST, Bed, GeneratorSection, HostName, SshHost
 from stackcost.experiment.http_schema import HttpLoad
 from stackcost.experiment.profile_load import NO_LOAD, NO_MEMORY, LoadSection, MemorySection
@@ -147,6 +156,9 @@ class Matrix(Section):
         description="TLS of profiles: none, a full handshake of each connection, or resumed ones; "
         "other settings are those of load.tls",
     )
+    kernel: Annotated[list[KernelName], Once] = Field(
+        default=[], description="kernels of a counted run; overrides counted.kernel"
+    )
     network_loss: Annotated[list[Probability], Once] = Field(
         default=[], alias="network.loss", description="overrides network.loss"
     )
@@ -182,7 +194,12 @@ class Matrix(Section):
 class Counted(Section):
     """A run that counts instructions, at one rate for all: counts hardly depend on it."""
 
-    kernel: Literal["6.1", "6.12"] = Field(default="6.1", description="of Debian 12")
+    kernel: KernelName = Field(
+        default="6.1",
+        description="a version that this machine's archive has, such as 6.12, or a file, relative "
+        "to this one: a package of a kernel (.deb), or an image (bzImage) whose modules are in "
+        "files",
+    )
     command_line: str = Field(default="", description="more words for the kernel's command line")
     modules: list[str] = Field(default=[], description="more modules of the kernel")
     files: Folder | None = Field(
@@ -290,11 +307,19 @@ class Experiment(Section):
         """Whether a part of its test bed is on the machine that runs stackcost."""
         return self.counted is None and (self.bed is None or None in self.bed.hosts)
 
-    def as_counted(self) -> "Experiment":
-        """The same, counted; what is there already stays."""
+    def as_counted(self, kernels: Sequence[str] = ()) -> "Experiment":
+        """The same, counted; what is there already stays. `kernels`: to compare, by version or
+        absolute path; none: as it says.
+        """
+        own, matrix = self.counted or Counted(), self.matrix
+        if len(kernels) == 1:
+            own = own.model_copy(update={"kernel": kernels[0]})
+        if kernels:
+            matrix = matrix.model_copy(update={"kernel": [*kernels] if len(kernels) > 1 else []})
         return self.model_copy(
             update={
-                "counted": self.counted or Counted(),
+                "matrix": matrix,
+                "counted": own,
                 "rounds": min(self.rounds, COUNTED_ROUNDS),
                 "memory": NO_MEMORY,
             }
@@ -404,6 +429,12 @@ class Experiment(Section):
             unknown = set(filter(None, parts.split(","))) - self.matrix.parts()
             if unknown:
                 raise ValueError(f"{name!r}: the matrix has no {', '.join(sorted(unknown))}")
+        return self
+
+    @model_validator(mode="after")
+    def _counts_where_kernels_vary(self) -> "Experiment":
+        if self.matrix.kernel and self.counted is None:
+            raise ValueError("matrix.kernel: kernels vary in a counted run; add counted: {}")
         return self
 
     @model_validator(mode="after")

@@ -37,7 +37,7 @@ def place_of(figure: Judged, target: Variant, machine: Mapping[str, Any]) -> Pla
     """
     if figure.counted:
         assert target.experiment.counted is not None
-        kernel = target.experiment.counted.kernel
+        kernel = Path(target.experiment.counted.kernel).name
         return Place("guest", f"kernel {kernel}", kernel)
     processors, memory = machine.get("processors", {}), machine.get("memory", {})
     cores = f"{len(processors.get('online', []))} cores"
