@@ -35,6 +35,7 @@ class AstfPeer(Server):
     kernel_stack = False
     serves_profile = True
     takes_tls = True
+    not_counted = ""
 
     def __init__(
         self,

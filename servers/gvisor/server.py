@@ -39,6 +39,7 @@ class NginxInGvisor(Native, UserStack):
 
     name = "nginx/gvisor"
     native = NativeProgram("runsc", HERE, GO, (1, 26), ("gvisor.dev/gvisor",))
+    not_counted = "its sandbox is several programs, which start each other"
     platform: ClassVar[str] = "systrap"
 
     @override

@@ -92,6 +92,17 @@ class HAProxyFarm(WithBackend):
         return ""
 
     @override
+    def as_program(self, body_bytes: int) -> list[str]:
+        path = self.settings.request.split()[1].decode()
+        for backend in self._backends:
+            backend.files = {f"{path}index.html" if path.endswith("/") else path: body_bytes}
+        return super().as_program(body_bytes)
+
+    @override
+    def backends_as_programs(self) -> list[NginxBackend]:
+        return self._backends
+
+    @override
     def start_backend(self) -> None:
         for backend in self._backends:
             backend.start()

@@ -43,6 +43,7 @@ class NginxCache(WithBackend):
 
     name = "nginx-cache/kernel"
     backend_kind = "origin"
+    not_counted = "its origin is nginx too, and tasks are told apart by their names"
 
     def __init__(self, endpoint: Endpoint, settings: ServerSettings):
         super().__init__(endpoint, settings)

@@ -1,6 +1,6 @@
 //! An HTTP server on smoltcp, a TCP stack without threads, on a packet socket of one interface.
 //!
-//! Usage: smoltcp-web BODY COUNTER ADDRESS:PORT INTERFACE MAC OWN-ADDRESS/BITS GATEWAY
+//! Usage: smoltcp-web BODY COUNTER ADDRESS:PORT INTERFACE OWN-ADDRESS/BITS GATEWAY
 //!
 //! BODY: bytes of each response's body. COUNTER: a UNIX socket, there once the server listens,
 //! which answers each connection with the number of requests so far.
@@ -61,13 +61,14 @@ impl Device for Link {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [body, counter, service, name, mac, own, gateway] = &arguments[..] else {
-        return Err("usage: smoltcp-web BODY COUNTER SERVICE INTERFACE MAC OWN GATEWAY".into());
+    let [body, counter, service, name, own, gateway] = &arguments[..] else {
+        return Err("usage: smoltcp-web BODY COUNTER SERVICE INTERFACE OWN GATEWAY".into());
     };
     let service: SocketAddrV4 = service.parse()?;
     let own: Ipv4Cidr = own.parse().map_err(|()| "no address and bits")?;
     let gateway: Ipv4Address = gateway.parse()?;
-    let mac: EthernetAddress = mac.parse().map_err(|()| "no MAC address")?;
+    let mac = std::fs::read_to_string(format!("/sys/class/net/{name}/address"))?;
+    let mac: EthernetAddress = mac.trim().parse().map_err(|()| "no MAC address")?;
     let mut link = Link(RawSocket::new(name, Medium::Ethernet)?);
     ignore_outgoing(&link.0)?;
     let socket = link.0.as_raw_fd();

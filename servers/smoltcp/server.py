@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from stackcost.contracts.wiring import End
-from stackcost.host.namespace import hardware_address
 from stackcost.host.native import CARGO, NativeProgram
 from stackcost.servers.native import Native
 from stackcost.servers.user_stack import COUNTER, UserStack
@@ -28,7 +26,6 @@ class Smoltcp(Native, UserStack):
         """All its settings are in its arguments."""
         where = self.endpoint
         interface, own, gateway = self.link
-        mac = hardware_address(End(where.namespace, interface))
         service = f"{where.address}:{where.port}"
         program = str(self.native.build())
-        return [program, str(self.body_bytes), COUNTER, service, interface, mac, own, gateway]
+        return [program, str(self.body_bytes), COUNTER, service, interface, own, gateway]

@@ -43,7 +43,27 @@ def test_nginx_and_the_peer_are_counted_apart_from_the_generator(tmp_path: Path)
         own = {row.task for row in counts(readings) if row.side == "server"}
         assert own == {task, "napi/sc-server0", "RCU callbacks"}
         assert task != "nginx" or 1.0 <= system_calls(readings)["accept4"] <= 2.0
+        files = {row.function for row in counts(readings) if row.mode == "user" and row.function}
+        assert files >= ({"nginx", "libc.so.6"} if task == "nginx" else {"astf-engine"})
+        assert "?" not in files and "libssl.so.3" not in files
         assert "data-0" in {row.task for row in counts(readings) if row.side == "other"}
+
+
+def test_haproxy_is_counted_apart_from_its_backends(tmp_path: Path) -> None:
+    plan = read_experiment(NGINX_KERNEL.with_name("haproxy_counted.yaml"))
+    assert plan.counted is not None
+    counted = plan.counted.model_copy(update={"connections": 100})
+    one = {"servers": ["haproxy/kernel"], "rounds": 1, "counted": counted}
+    run = run_experiment(plan.model_copy(update=one), "counted", tmp_path, [], Console(quiet=True))
+    (trial,) = run.trials()
+    seen = counts(Readings(trial))
+    assert trial.traffic.completed == 100
+    polls = {"napi/sc-server0", "napi/sc-server1"}
+    assert {row.task for row in seen if row.side == "server"} == {
+        "haproxy",
+        "RCU callbacks",
+    } | polls
+    assert "nginx" in {row.task for row in seen if row.side == "other"}
 
 
 # An `onload` that starts the program without Onload.

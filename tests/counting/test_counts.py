@@ -1,5 +1,6 @@
 """The plugin's counts become instructions by task, section, mode and function."""
 
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -20,11 +21,11 @@ from stackcost.counting.counts import (
     samples_of,
 )
 from stackcost.counting.guest import sections_of
+from stackcost.counting.processes import MAPPED, pages_of
 from stackcost.counting.symbols import Symbols
 
 KERNEL = "ffffffff81000000 T tcp_ack\nffffffff81000100 t memset\nffffffff81000200 D no_code\n"
-MAPS = "555555554000-555555600000 r-xp 00000000 00:1a 12  /usr/sbin/nginx\n"
-SYMBOLS = Symbols(KERNEL, {"nginx": MAPS})
+SYMBOLS = Symbols(KERNEL, {0x2000: "nginx", 0x2001: "libc.so.6"})
 
 
 def counted(folder: Path, *lines: str) -> dict[Where, Count]:
@@ -34,12 +35,12 @@ def counted(folder: Path, *lines: str) -> dict[Where, Count]:
 
 
 def test_a_block_counts_its_instructions_at_each_execution(tmp_path: Path) -> None:
-    found = counted(tmp_path, "switches 2", "task nginx|", "ffffffff81000010 5 0 0 3")
+    found = counted(tmp_path, "switches 2", "task nginx|", "ffffffff81000010 0 5 0 0 3")
     assert found == {Where("nginx", "", "kernel", "tcp_ack"): Count(15, 0)}
 
 
 def test_a_block_at_the_begin_of_a_function_counts_its_calls(tmp_path: Path) -> None:
-    lines = "ffffffff81000000 5 0 0 3", "ffffffff81000000 2 0 0 1", "ffffffff81000010 5 0 0 9"
+    lines = "ffffffff81000000 0 5 0 0 3", "ffffffff81000000 0 2 0 0 1", "ffffffff81000010 0 5 0 0 9"
     assert counted(tmp_path, "task nginx|", *lines) == {
         Where("nginx", "", "kernel", "tcp_ack"): Count(15 + 2 + 45, 0, 4)
     }
@@ -61,31 +62,66 @@ def test_system_calls_are_the_servers_own_by_name() -> None:
 
 
 def test_blocks_of_one_function_are_summed(tmp_path: Path) -> None:
-    lines = "ffffffff81000010 5 0 0 3", "ffffffff810000f0 2 0 0 4"
+    lines = "ffffffff81000010 0 5 0 0 3", "ffffffff810000f0 0 2 0 0 4"
     assert counted(tmp_path, "task nginx|", *lines) == {
         Where("nginx", "", "kernel", "tcp_ack"): Count(23, 0)
     }
 
 
 def test_a_repetition_counts_its_bytes_and_no_instruction(tmp_path: Path) -> None:
-    found = counted(tmp_path, "task nginx|", "ffffffff81000108 1 8 0 4096")
+    found = counted(tmp_path, "task nginx|", "ffffffff81000108 0 1 8 0 4096")
     assert found == {Where("nginx", "", "kernel", "memset"): Count(0, 32768)}
 
 
 def test_a_section_is_told_apart_from_the_task_that_it_interrupts(tmp_path: Path) -> None:
-    lines = "ffffffff81000010 5 0 0 3", "ffffffff81000010 5 0 1 2"
+    lines = "ffffffff81000010 0 5 0 0 3", "ffffffff81000010 0 5 0 1 2"
     found = counted(tmp_path, "task nginx|", "task nginx|receive", *lines)
     assert found[Where("nginx", "receive", "kernel", "tcp_ack")] == Count(10, 0)
     assert found[Where("nginx", "", "kernel", "tcp_ack")] == Count(15, 0)
 
 
 def test_user_mode_is_told_by_the_file_with_the_code(tmp_path: Path) -> None:
-    found = counted(tmp_path, "task nginx|", "task other|", "555555554010 7 0 0 1", "10 1 0 1 1")
+    lines = "555555554010 2000010 7 0 0 1", "10 0 1 0 1 1"
+    found = counted(tmp_path, "task nginx|", "task other|", *lines)
     assert found[Where("nginx", "", "user", "nginx")] == Count(7, 0)
     assert found[Where("other", "", "user", "?")] == Count(1, 0)
 
 
-@pytest.mark.parametrize("line", ["ffffffff81000010 5 0 9 3", "ffffffff81000010 5", "x y z 0 1"])
+def test_a_librarys_block_is_told_by_its_place_in_memory(tmp_path: Path) -> None:
+    """From QEMU 8 on all programs have one block of it, with the address that the first one had,
+    where another program has another file.
+    """
+    found = counted(tmp_path, "task nginx|", "555555554010 2001f00 7 0 0 1")
+    assert found == {Where("nginx", "", "user", "libc.so.6"): Count(7, 0)}
+
+
+def test_pages_are_those_that_are_in_memory(tmp_path: Path) -> None:
+    told = """name libc.so.6
+ 8600000000002001 0000000000000000
+ 8600000000002003
+name
+ 8600000000002004
+"""
+    assert pages_of(told) == {0x2001: "libc.so.6", 0x2003: "libc.so.6", 0x2004: "?"}
+
+
+def test_a_shell_tells_the_pages_of_a_session() -> None:
+    command = ["cat"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, start_new_session=True, text=True, **pipes) as program:
+        assert program.stdin and program.stdout
+        program.stdin.write("up\n")
+        program.stdin.flush()
+        program.stdout.readline()
+        script = MAPPED.format(session=program.pid)
+        told = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
+        program.stdin.close()
+    assert "name libc.so.6" in told.stdout and "name cat" in told.stdout
+
+
+@pytest.mark.parametrize(
+    "line", ["ffffffff81000010 0 5 0 9 3", "ffffffff81000010 0 5", "x 0 y z 0 1"]
+)
 def test_counts_that_are_not_whole_are_refused(tmp_path: Path, line: str) -> None:
     with pytest.raises(StackcostError, match="cannot be read"):
         counted(tmp_path, "task nginx|", line)
@@ -139,7 +175,7 @@ def test_functions_of_onloads_modules_are_told_with_the_module() -> None:
     kernel = "ffffffff81000000 T tcp_ack\nffffffffc0000000 t tcp_ack\t[onload]\n"
     symbols = Symbols(f"{kernel}ffffffffc0000100 t nft_do_chain\t[nf_tables]\n", {})
     places = 0xFFFFFFFF81000000, 0xFFFFFFFFC0000010, 0xFFFFFFFFC0000110
-    found = [symbols.function(place, "nginx") for place in places]
+    found = [symbols.function(place, 0) for place in places]
     assert found == ["tcp_ack", "tcp_ack [onload]", "nft_do_chain"]
 
 

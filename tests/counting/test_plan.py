@@ -7,7 +7,7 @@ import pytest
 
 from stackcost.bed.tuning import tier_of
 from stackcost.contracts.errors import StackcostError
-from stackcost.counting.bed import NOT_SET, bed_script
+from stackcost.counting.bed import BACKEND_PLACE, NOT_SET, bed_script
 from stackcost.counting.session import program_of, why_not_counted
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment
@@ -48,14 +48,30 @@ def test_a_file_with_the_key_counted_is_a_counted_run(tmp_path: Path) -> None:
 def test_one_program_on_the_kernels_stack_can_be_counted() -> None:
     assert why_not_counted(server_class("nginx/kernel")) == ""
     assert why_not_counted(server_class("lighttpd-nss/kernel")) == ""
-    for other in ("haproxy/kernel", "rust/smoltcp"):
-        assert "cannot be counted" in why_not_counted(server_class(other))
+    assert why_not_counted(server_class("haproxy/kernel")) == ""
+    for stack in ("go/netstack", "rust/smoltcp"):  # of their own
+        assert why_not_counted(server_class(stack)) == ""
+
+
+@pytest.mark.parametrize(
+    ("server", "why"),
+    [
+        ("nginx-cache/kernel", "its origin is nginx too"),
+        ("nginx-tracked/kernel", "its rules are not in the guest"),
+        ("nginx/gvisor", "its sandbox is several programs"),
+        ("dut/nftables", "it is not one program"),
+    ],
+)
+def test_what_cannot_be_counted_has_its_own_reason(server: str, why: str) -> None:
+    assert f"{server} cannot be counted, because {why}" in why_not_counted(server_class(server))
 
 
 def test_the_peer_can_be_counted_and_no_other_stack_is_counted_as_the_kernels() -> None:
     assert why_not_counted(server_class("astf-peer")) == ""
     nginx = server_class("nginx/kernel")
     assert "on mptcp cannot be counted" in why_not_counted(nginx, "mptcp", Path("tree"))
+    proxy = server_class("haproxy/kernel")
+    assert "has one interface" in why_not_counted(proxy, "onload-balanced", Path("tree"))
 
 
 def test_onload_is_counted_where_its_files_for_the_guest_are_named(tmp_path: Path) -> None:
@@ -116,3 +132,50 @@ def test_the_peer_has_an_interface_without_addresses() -> None:
     )
     assert "addr add" in with_addresses and "route add" in with_addresses
     assert "addr add" not in without and "threaded" in without
+
+
+def test_backends_have_a_place_behind_the_server_where_they_are_asked_for() -> None:
+    workload = read_experiment(EXPERIMENTS / "nginx_kernel.yaml").workload
+    alone, with_backends = (
+        bed_script(True, workload, tier_of("stock"), backends) for backends in (False, True)
+    )
+    assert BACKEND_PLACE.namespace not in alone
+    for text in (f"netns add {BACKEND_PLACE.namespace}", "polled sc-server1", "nud permanent"):
+        assert text in with_backends
+    subprocess.run(["sh", "-n", "-c", with_backends], check=True)
+
+
+@pytest.mark.parametrize(
+    ("kernels", "systems"),
+    [
+        ([], {"nginx/kernel": "6.1"}),
+        (["6.12"], {"nginx/kernel": "6.12"}),
+        (
+            ["6.12", "/own/bzImage"],
+            {"nginx/kernel:linux-6.12": "6.12", "nginx/kernel:linux-bzImage": "/own/bzImage"},
+        ),
+    ],
+)
+def test_kernels_are_compared_in_one_run(kernels: list[str], systems: dict[str, str]) -> None:
+    plan = read_experiment(EXPERIMENTS / "nginx_kernel.yaml").as_counted(kernels)
+    found = {each.name: each.experiment.counted for each in variants(plan)}
+    assert {name: part.kernel for name, part in found.items() if part} == systems
+
+
+def test_a_kernels_file_is_relative_to_the_experiment_and_has_to_be_there(tmp_path: Path) -> None:
+    text = (EXPERIMENTS / "nginx_kernel.yaml").read_text().replace("../trex_profiles/", "")
+    file = tmp_path / "own.yaml"
+    file.write_text(text + "counted: {kernel: bzImage}\n")
+    with pytest.raises(StackcostError, match=r"counted\.kernel: .* there is no .*/bzImage"):
+        read_experiment(file)
+    (tmp_path / "bzImage").write_bytes(b"")
+    counted = read_experiment(file).counted
+    assert counted is not None and counted.kernel == str(tmp_path / "bzImage")
+
+
+def test_kernels_vary_in_a_counted_run_alone(tmp_path: Path) -> None:
+    text = (EXPERIMENTS / "nginx_kernel.yaml").read_text().replace("../trex_profiles/", "")
+    file = tmp_path / "own.yaml"
+    file.write_text(f'{text}matrix: {{kernel: ["6.1", "6.12"]}}\n')
+    with pytest.raises(StackcostError, match=r"matrix\.kernel: .* add counted"):
+        read_experiment(file)

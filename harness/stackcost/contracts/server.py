@@ -76,8 +76,9 @@ class Server(ABC):
     a device that passes connections of every port to a server at the address that clients ask for,
     as HTTP clients need it for TLS. `takes_rules`: whether it is a device whose list of rules has
     the length `settings.dut.rules`. `takes_tls`: whether it serves, or passes on, connections of an
-    ASTF profile with `settings.tls`. `takes_reuseport`: whether `settings.program.reuseport` has an
-    effect on it.
+    ASTF profile with `settings.tls`. `not_counted`: why its instructions cannot be counted in a
+    guest, as words after "because"; empty: they can be. `takes_reuseport`: whether
+    `settings.program.reuseport` has an effect on it.
     """
 
     name: ClassVar[str]
@@ -92,6 +93,7 @@ class Server(ABC):
     takes_rules: ClassVar[bool] = False
     takes_tls: ClassVar[bool] = False
     takes_reuseport: ClassVar[bool] = False
+    not_counted: ClassVar[str] = "it is not one program that a guest can start"
 
     @classmethod
     @abstractmethod
@@ -215,7 +217,7 @@ class Server(ABC):
         """Write its files for a body of this length, and return the command of its program.
 
         For who starts it in another place, such as a guest that counts, with `endpoint.folder` as
-        the current folder. Servers that are not one program on the kernel's stack have none.
+        the current folder. Only a server without `not_counted` has one.
         """
         raise NotImplementedError
 

@@ -45,7 +45,7 @@ def read_counts(path: Path, symbols: Symbols) -> dict[Where, Count]:
     """All counts of a window. StackcostError if the file is not whole."""
     names: list[tuple[str, str]] = []
     found: dict[Where, list[int]] = defaultdict(lambda: [0, 0, 0])
-    functions: dict[tuple[int, str], str] = {}
+    functions: dict[tuple[int, int], str] = {}
     try:
         for line in path.read_text().splitlines():
             word, *rest = line.split(" ", 1)
@@ -53,13 +53,13 @@ def read_counts(path: Path, symbols: Symbols) -> dict[Where, Count]:
                 task, _, section = rest[0].partition("|")
                 names.append((task, section))
             elif word != "switches":
-                address, length, repeated, slot, count = line.split()
+                address, physical, length, repeated, slot, count = line.split()
                 task, section = names[int(slot)]
                 place, times = int(address, 16), int(count)
                 mode = "kernel" if place >= KERNEL_FROM else "user"
-                key = (place, "" if mode == "kernel" else task)
+                key = (place, int(physical, 16))
                 if key not in functions:
-                    functions[key] = symbols.function(place, task)
+                    functions[key] = symbols.function(*key)
                 counted = found[Where(task, section, mode, functions[key])]
                 if int(repeated):
                     counted[1] += int(repeated) * times

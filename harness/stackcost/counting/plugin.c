@@ -44,6 +44,7 @@ size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *, size_t);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *);
+void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *);
 #if API_VERSION >= 3
 size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *, void *, size_t);
 #else
@@ -56,10 +57,11 @@ enum { TASKS = 96, SECTIONS = 64, DEPTH = 16, NAME = 16, BUCKETS = 1 << 16, TASK
 static const uint64_t DIRECT_MAP = 0xffff888000000000, IMAGE = 0xffffffff80000000;
 
 /* A translated block. repeated: bytes that each execution moves, of a block that is a repetition of
-   a string instruction; 0: of any other block. */
+   a string instruction; 0: of any other block. place: of its code in QEMU's memory. From QEMU 8 on a
+   block of a shared library is one for all programs, and has the address of the first. */
 struct block {
   struct block *next;
-  uint64_t address;
+  uint64_t address, place;
   uint32_t instructions;
   uint32_t repeated;
   uint64_t count[TASKS];
@@ -186,6 +188,11 @@ static void clear(unsigned cpu, void *unused) {
   switches = 0;
 }
 
+static uint64_t physical(uint64_t place) {
+  uint64_t offset = place - (uint64_t)memory;
+  return memory && offset < memory_bytes ? offset : 0;
+}
+
 static void dump(unsigned cpu, void *unused) {
   char path[512], unfinished[520];
   FILE *out;
@@ -199,21 +206,24 @@ static void dump(unsigned cpu, void *unused) {
     for (struct block *block = blocks[bucket]; block; block = block->next)
       for (unsigned slot = 0; slot < tasks; ++slot)
         if (block->count[slot])
-          fprintf(out, "%" PRIx64 " %u %u %u %" PRIu64 "\n", block->address, block->instructions,
-                  block->repeated, slot, block->count[slot]);
+          fprintf(out, "%" PRIx64 " %" PRIx64 " %u %u %u %" PRIu64 "\n", block->address,
+                  physical(block->place), block->instructions, block->repeated, slot,
+                  block->count[slot]);
   fclose(out);
   rename(unfinished, path);
 }
 
-static struct block *block_of(uint64_t address, uint32_t instructions, uint32_t repeated) {
-  unsigned bucket = (address ^ address >> 16 ^ instructions * 0x9e37u) % BUCKETS;
+static struct block *block_of(uint64_t address, uint64_t place, uint32_t instructions,
+                              uint32_t repeated) {
+  unsigned bucket = (address ^ address >> 16 ^ place >> 12 ^ instructions * 0x9e37u) % BUCKETS;
   struct block *block;
   for (block = blocks[bucket]; block; block = block->next)
-    if (block->address == address && block->instructions == instructions &&
-        block->repeated == repeated)
+    if (block->address == address && block->place == place &&
+        block->instructions == instructions && block->repeated == repeated)
       return block;
   block = calloc(1, sizeof *block);
   block->address = address;
+  block->place = place;
   block->instructions = instructions;
   block->repeated = repeated;
   block->next = blocks[bucket];
@@ -271,8 +281,9 @@ static void translated(plugin_id id, struct qemu_plugin_tb *tb) {
     else if (address >= sections[i].caller && address < sections[i].end)
       qemu_plugin_register_vcpu_tb_exec_cb(tb, section_left, NO_REGISTERS, sections + i);
   }
+  uint64_t place = (uint64_t)qemu_plugin_insn_haddr(qemu_plugin_tb_get_insn(tb, 0));
   qemu_plugin_register_vcpu_tb_exec_cb(tb, executed, NO_REGISTERS,
-                                       block_of(address, (uint32_t)count, repeated));
+                                       block_of(address, place, (uint32_t)count, repeated));
 }
 
 static void read_sections(const char *path) {

@@ -8,6 +8,18 @@ from stackcost.counting.guest import CountingGuest
 from stackcost.host.waiting import wait_until
 
 START_LIMIT_S = 300.0
+# Of each file or area with code: its name, then 8 bytes for each of its pages
+# (Documentation/admin-guide/mm/pagemap.rst).
+MAPPED = """for process in $(ps -o pid= -s {session}); do
+  grep ' r-xp ' /proc/$process/maps | while read area rights offset device inode name; do
+    begin=$((0x${{area%-*}} / 512)) end=$((0x${{area#*-}} / 512))
+    echo "name ${{name##*/}}"
+    dd if=/proc/$process/pagemap iflag=skip_bytes,count_bytes skip=$begin \
+      count=$((end - begin)) 2>/dev/null | od -An -v -tx8
+  done
+done
+"""
+PRESENT, FRAME = 1 << 63, (1 << 55) - 1
 
 
 def begin(
@@ -43,6 +55,27 @@ def wait_for(
 
     if not wait_until(listens, START_LIMIT_S, 0.2):
         raise StackcostError(f"{what} did not listen in the counting guest: {_said(guest, folder)}")
+
+
+def mapped(guest: CountingGuest, session: str) -> dict[int, str]:
+    """The name of the file with the code of each page of the guest's memory that the processes of a
+    session have executed.
+    """
+    return pages_of(guest.line.run(MAPPED.format(session=session)))
+
+
+def pages_of(told: str) -> dict[int, str]:
+    """What a run of `MAPPED` told."""
+    pages: dict[int, str] = {}
+    name = ""
+    for line in told.splitlines():
+        word, *rest = line.split()
+        if word == "name":
+            name = rest[0] if rest else "?"
+            continue
+        found = [int(entry, 16) for entry in (word, *rest)]
+        pages.update({entry & FRAME: name for entry in found if entry & PRESENT})
+    return pages
 
 
 def _said(guest: CountingGuest, folder: Path) -> str:

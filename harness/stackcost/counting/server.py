@@ -1,6 +1,6 @@
 """The server in a counting guest: a program on a stack, or the ASTF peer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from shlex import quote
@@ -10,15 +10,24 @@ from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.placement import Placement
 from stackcost.contracts.server import Server, ServerSettings
 from stackcost.contracts.stack import KERNEL
-from stackcost.contracts.wiring import SERVER_INTERFACE, SERVER_NAMESPACE, Port
-from stackcost.counting.bed import NEIGHBOUR, POLL_TASK, WHOLE_CHECKSUMS
+from stackcost.contracts.wiring import LOAD_NAMESPACE, SERVER_INTERFACE, SERVER_NAMESPACE, Port
+from stackcost.counting.bed import (
+    BACKEND_PLACE,
+    KERNEL_CLIENT,
+    NEIGHBOUR,
+    NO_KERNEL_CLIENT,
+    POLL_TASKS,
+    WHOLE_CHECKSUMS,
+)
 from stackcost.counting.guest import SHARE, CountingGuest
 from stackcost.counting.line import forwarded
 from stackcost.counting.processes import begin, wait_for
 from stackcost.counting.stack import GuestStack, guest_stack
 from stackcost.experiment.schema import Experiment
 from stackcost.host.kernel_stack import Kernel
+from stackcost.servers.backend import NginxBackend
 from stackcost.servers.probe import Response, fit_body, healthy, response_to
+from stackcost.servers.with_backend import WithBackend
 from stackcost.trex.client import TrexClient
 from stackcost.trex.portable_engine import portable_engine
 from stackcost.trex.trex_config import TrexConfig
@@ -53,10 +62,11 @@ rm -r /run/copied
 
 
 class Program:
-    """A server that is one program on a stack. It is started again with another length of its body.
+    """A server that is one program, on a stack or with its own, and its backends. They are started
+    again with another length of the body.
 
-    `tasks`: their names. `maps`: by name of a task, the text of its /proc/PID/maps. `processes`:
-    its ids, by role. `stack`: None: it is the kernel's.
+    `tasks`: their names. `session`: of its processes. `processes`: its ids, by role. `stack`: that
+    takes the kernel's place; None: there is none.
     """
 
     def __init__(
@@ -73,10 +83,10 @@ class Program:
         self._experiment = experiment
         self._folder = folder
         self._starts = 0
-        self._session = ""
+        self.session = ""
+        self._backends: list[str] = []  # their sessions
         self.command: list[str] = []
         self.tasks: set[str] = set()
-        self.maps: dict[str, str] = {}
         self.processes: dict[str, int] = {}
         self.stack: GuestStack | None = None
 
@@ -90,12 +100,18 @@ class Program:
                 own = self._folder / "stack"
                 ready = guest_stack(self._guest, name, self._place(own), self._folder)
                 self.stack = opened.enter_context(ready)
+            if not self._kind.kernel_stack:
+                service, _ = self._address
+                self._guest.line.run(KERNEL_CLIENT.format(service=service))
             fit_body(self._settings.response_bytes, self._serve)
+            if not self._kind.kernel_stack:
+                self._guest.line.run(NO_KERNEL_CLIENT)
             yield
 
     def begin_load(self) -> None:
-        """Before the first load: it has its neighbour's address for ever."""
-        self._guest.line.run(NEIGHBOUR)
+        """Before the first load: the kernel has its neighbour's address for ever."""
+        if self._kind.kernel_stack:
+            self._guest.line.run(NEIGHBOUR)
 
     def _serve(self, body_bytes: int) -> int:
         """Start it with a body of this length; returns that of the whole response."""
@@ -106,27 +122,50 @@ class Program:
         place = self._place(own)
         address, port = self._address
         where = SERVER_NAMESPACE, SERVER_INTERFACE, (CORE,)
-        endpoint = Endpoint(*where, address, port, own, Kernel(place))
-        self.command = self._kind.make(endpoint, self._settings).as_program(body_bytes)
+        endpoint = Endpoint(*where, address, port, own, Kernel(place), BACKEND_PLACE)
+        server = self._kind.make(endpoint, self._settings)
+        self.command = server.as_program(body_bytes)
+        backends = server.backends_as_programs() if isinstance(server, WithBackend) else []
+        commands = [each.as_program() for each in backends]
         self._guest.line.run(_IN_MEMORY.format(folder=quote(str(own))))
+        self._begin_backends(backends, commands)
         self._begin(own)
         wait_for(
-            *(self._guest, self._session, SERVER_NAMESPACE, address, port),
+            *(self._guest, self.session, self._asked_from, address, port),
             *(self._kind.name, self._folder),
         )
         response = healthy(self._ask(address, port), self._kind.name, own)
         self._look()
         return response.length
 
+    def _begin_backends(
+        self, backends: Sequence[NginxBackend], commands: Sequence[list[str]]
+    ) -> None:
+        """Start them, after those before have ended."""
+        for session in self._backends:
+            self._guest.line.run(f"pkill -KILL -s {session}; true")
+        where = BACKEND_PLACE.namespace
+        self._backends = [
+            begin(self._guest, where, command, f"{SHARE}/{each.folder.name}.log", each.folder)
+            for each, command in zip(backends, commands, strict=True)
+        ]
+        for each, session in zip(backends, self._backends, strict=True):
+            listens = where, BACKEND_PLACE.address, each.port
+            wait_for(self._guest, session, *listens, "a backend", self._folder)
+
     def _begin(self, own: Path) -> None:
         """Start it, after the one before has ended."""
         log = f"{SHARE}/server.log"
         if self.stack:
-            self._session = str(self.stack.start(self.command, own, Path(log)))
+            self.session = str(self.stack.start(self.command, own, Path(log)))
             return
-        if self._session:
-            self._guest.line.run(f"pkill -KILL -s {self._session}; true")
-        self._session = begin(self._guest, SERVER_NAMESPACE, self.command, log, own)
+        if self.session:
+            self._guest.line.run(f"pkill -KILL -s {self.session}; true")
+        self.session = begin(self._guest, SERVER_NAMESPACE, self.command, log, own)
+
+    @property
+    def _asked_from(self) -> str:
+        return SERVER_NAMESPACE if self._kind.kernel_stack else LOAD_NAMESPACE
 
     @property
     def _address(self) -> tuple[str, int]:
@@ -137,21 +176,20 @@ class Program:
         return Placement(SERVER_NAMESPACE, SERVER_INTERFACE, (CORE,), folder, self._address)
 
     def _ask(self, address: str, port: int) -> Response:
-        with self._guest.line.connection(SERVER_NAMESPACE, address, port) as connection:
+        with self._guest.line.connection(self._asked_from, address, port) as connection:
             return response_to(connection, self._settings.request)
 
     def _look(self) -> None:
-        """The names and the mapped files of its tasks."""
-        told = self._guest.line.run(f"ps -L -s {self._session} -o comm= -o pid=")
+        """The names of its tasks."""
+        told = self._guest.line.run(f"ps -L -s {self.session} -o comm= -o pid=")
         of = [row.rsplit(None, 1) for row in told.splitlines()]
-        self.tasks = {name for name, _ in of} | {POLL_TASK}
-        self.maps = {name: self._guest.line.run(f"cat /proc/{pid}/maps") for name, pid in of}
+        self.tasks = {name for name, _ in of} | POLL_TASKS
         self.processes = {f"{name} {pid}": int(pid) for name, pid in of}
 
 
 class Peer:
     """The ASTF peer: a second engine, which has its frames from a packet socket and sleeps until
-    one comes. `tasks`, `maps`: as of a program. What else the engine's process does is for its
+    one comes. `tasks`, `session`: as of a program. What else the engine's process does is for its
     client, and is not the server's.
     """
 
@@ -160,8 +198,8 @@ class Peer:
         self._settings = settings
         self._folder = folder
         self.command: list[str] = []
-        self.tasks = {SERVES, POLL_TASK}
-        self.maps: dict[str, str] = {}
+        self.tasks = {SERVES} | POLL_TASKS
+        self.session = ""
         self.processes: dict[str, int] = {}
         self.stack: GuestStack | None = None  # it has its own
 
@@ -171,7 +209,7 @@ class Peer:
         ports = [Port("dummy"), Port(f"packet:{SERVER_INTERFACE}", SERVER_ADDRESS, LOAD_ADDRESS)]
         engine = Engine(self._guest, SERVER_NAMESPACE, "peer", ports, self._folder)
         self.command = engine.command
-        self.maps = {SERVES: self._guest.line.run(f"cat /proc/{engine.process}/maps")}
+        self.session = engine.process
         with engine.client() as client:
             client.load_profile(self._settings.profile, dict(self._settings.tunables))
             client.start(mult=1, client_mask=NO_CLIENTS)

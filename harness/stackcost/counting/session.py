@@ -17,6 +17,7 @@ from stackcost.contracts.wiring import LOAD_INTERFACE, LOAD_NAMESPACE, TO_SERVER
 from stackcost.counting.bed import FIRST, NOT_SET, bed_script
 from stackcost.counting.guest import CountingGuest, counting_guest
 from stackcost.counting.kernel import get_kernel
+from stackcost.counting.processes import mapped
 from stackcost.counting.programs import qemu_version
 from stackcost.counting.server import Engine, Peer, Program, server_in
 from stackcost.counting.symbols import Symbols
@@ -63,14 +64,18 @@ class _InGuest(RemoteStub, RunningServer, of=RunningServer):
 class CountingSession(ServerSession):
     """A server in a counting guest, with a generator that has its profile.
 
-    `tasks`: names of the server's tasks. `symbols`: functions by address.
+    `tasks`: names of the server's tasks. `processes`: their session.
     """
 
     guest: CountingGuest
     client: TrexClient
     tasks: Collection[str]
-    symbols: Symbols
+    processes: str
     described: dict[str, Any]
+
+    def symbols(self) -> Symbols:
+        """Functions by address, and what the server's processes have mapped now."""
+        return Symbols(self.guest.functions, mapped(self.guest, self.processes))
 
     def check_parts(self) -> None:
         """The guest itself says when it has ended."""
@@ -93,6 +98,9 @@ def open_counting_session(
     assert counted is not None
     if why := why_not_counted(kind, experiment.server.stack, counted.files):
         raise StackcostError(why)
+    if missing := kind.missing_program():
+        progress.say(f"building {missing}, once; this takes some minutes")
+        kind.build()
     folder = folder.resolve()  # the guest has another current folder
     folder.mkdir(parents=True, exist_ok=True)
     settings = server_settings(experiment, kind)
@@ -114,7 +122,8 @@ def open_counting_session(
             )
         )
         progress.say("test bed in the guest")
-        told = guest.line.run(bed_script(kind.kernel_stack, workload, settings.tier))
+        backends = issubclass(kind, WithBackend)
+        told = guest.line.run(bed_script(kind.kernel_stack, workload, settings.tier, backends))
         not_set = [line.removeprefix(NOT_SET) for line in told.splitlines() if NOT_SET in line]
         guest.line.run(counted.script)
         progress.say("server in the guest")
@@ -138,7 +147,7 @@ def open_counting_session(
             guest=guest,
             client=client,
             tasks=server.tasks,
-            symbols=Symbols(guest.functions, server.maps),
+            processes=server.session,
             described={
                 "test_bed": {
                     "counted": _conditions(guest) | {"settings_not_set": not_set},
@@ -160,21 +169,19 @@ def why_not_counted(kind: type[Server], stack: str = KERNEL, files: Path | None 
 
     `files`: the folder that is put over the guest's files.
     """
-    if kind.serves_profile:
+    if kind.not_counted:
+        return f"{kind.name} cannot be counted, because {kind.not_counted}"
+    if stack == KERNEL or not kind.kernel_stack:
         return ""
-    if kind.as_program is Server.as_program or not kind.kernel_stack:
-        return (
-            f"{kind.name} cannot be counted: only a server that is one program on the kernel's "
-            "stack or on Onload, or the ASTF peer, can"
-        )
-    if issubclass(kind, WithBackend):
-        return f"{kind.name} cannot be counted: the guest has no place for its backend"
+    why = f"{kind.name} on {stack} cannot be counted"
     if stack == MPTCP:
-        return f"{kind.name} on {stack} cannot be counted: the generator does not speak it"
-    if stack != KERNEL and files is None:
+        return f"{why}: the generator does not speak it"
+    if issubclass(kind, WithBackend):
+        return f"{why}: Onload has one interface in the guest, and its backends are behind another"
+    if files is None:
         return (
-            f"{kind.name} on {stack} cannot be counted without counted.files: a folder with Onload "
-            "for the guest's kernel (docs/counting.md)"
+            f"{why} without counted.files: a folder with Onload for the guest's kernel "
+            "(docs/counting.md)"
         )
     return ""
 

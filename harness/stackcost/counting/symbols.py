@@ -1,45 +1,37 @@
-"""Functions by address: of the guest's kernel, and of the files that its programs have mapped."""
+"""Functions of the guest's kernel by address, and files of its programs by pages of its memory."""
 
 import re
 from bisect import bisect_right
-from pathlib import PurePosixPath
+from collections.abc import Mapping
 
 KERNEL_FROM = 1 << 63
 SYMBOL = re.compile(r"^([0-9a-f]+) [tTwW] (\S+)(?:\t\[(\w+)\])?", re.M)
 STACK_MODULES = ("onload", "sfc_char", "sfc_resource")  # their functions are told with their names
-MAPPED = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ \S+ \d+ +(/\S+|\[\S+)", re.M)
+PAGE_BITS = 12
 
 
 class Symbols:
-    """`kernel`: the text of /proc/kallsyms. `programs`: that of /proc/PID/maps by name of program.
-
-    Programs have the same addresses at each start (norandmaps).
+    """`kernel`: the text of /proc/kallsyms. `pages`: the file with the code of each page of the
+    guest's memory, by number; of the server's programs.
     """
 
-    def __init__(self, kernel: str, programs: dict[str, str]):
+    def __init__(self, kernel: str, pages: Mapping[int, str]):
         found = sorted(
             (int(address, 16), f"{name} [{module}]" if module in STACK_MODULES else name)
             for address, name, module in SYMBOL.findall(kernel)
         )
         self._starts = [address for address, _ in found]
         self._names = [name for _, name in found]
-        self._files = {
-            program: [
-                (int(begin, 16), int(end, 16), PurePosixPath(file).name)
-                for begin, end, file in MAPPED.findall(maps)
-            ]
-            for program, maps in programs.items()
-        }
+        self._pages = pages
 
-    def function(self, address: int, program: str) -> str:
-        """A function of the kernel; of a program in user mode the file with its code."""
-        if address >= KERNEL_FROM:
-            place = bisect_right(self._starts, address) - 1
-            return self._names[place] if place >= 0 else "?"
-        for begin, end, file in self._files.get(program, []):
-            if begin <= address < end:
-                return file
-        return "?"
+    def function(self, address: int, physical: int) -> str:
+        """A function of the kernel; of a program in user mode the file with its code, which is told
+        by its place in memory.
+        """
+        if address < KERNEL_FROM:
+            return self._pages.get(physical >> PAGE_BITS, "?")
+        place = bisect_right(self._starts, address) - 1
+        return self._names[place] if place >= 0 else "?"
 
     def begins(self, address: int) -> bool:
         """Whether a function of the kernel begins here."""

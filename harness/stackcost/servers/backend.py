@@ -30,18 +30,21 @@ class NginxBackend:
     def start(self) -> None:
         """Start it and wait until it answers; StackcostError with its own words if it does not."""
         ensure_port_free(self.host.namespace, self.host.address, self.port)
+        command = self.as_program()
+        self._program = Program("the backend nginx", self.folder / "error.log")
+        self._program.start(spawner(self.host.namespace, self.host.cpus), command, cwd=self.folder)
+        if not self._program.wait_until_up(lambda: answers(self.folder)):
+            raise self._program.start_error()
+
+    def as_program(self) -> list[str]:
+        """Write its files, and return its command, whose current folder is `folder`."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for name in ("www", "temporary"):
             (self.folder / name).mkdir(exist_ok=True)
         (self.folder / "status.sock").unlink(missing_ok=True)
         (self.folder / "nginx.conf").write_text(self.configuration)
         command = [find_build().path, "-p", ".", "-e", "stderr", "-c", "nginx.conf"]
-        if self.files:
-            command = with_memory_files("www", self.files, command)
-        self._program = Program("the backend nginx", self.folder / "error.log")
-        self._program.start(spawner(self.host.namespace, self.host.cpus), command, cwd=self.folder)
-        if not self._program.wait_until_up(lambda: answers(self.folder)):
-            raise self._program.start_error()
+        return with_memory_files("www", self.files, command) if self.files else command
 
     @property
     def process_id(self) -> int | None:

@@ -30,6 +30,8 @@ class HttpProgram(Server):
     with one body is right if there is no other length.
     """
 
+    not_counted = ""
+
     def __init__(self, endpoint: Endpoint, settings: ServerSettings):
         self.endpoint = endpoint
         self.settings = settings

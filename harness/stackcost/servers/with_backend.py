@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.placement import BackendPlace
-from stackcost.servers.backend import ensure_address
+from stackcost.servers.backend import NginxBackend, ensure_address
 from stackcost.servers.program import HttpProgram
 
 
@@ -33,6 +33,13 @@ class WithBackend(HttpProgram):
     @abstractmethod
     def start_backend(self) -> None:
         """Start the backends; `stop` ends them, also if this fails."""
+
+    def backends_as_programs(self) -> list[NginxBackend]:
+        """Its backends, not started, whose files `NginxBackend.as_program` writes.
+
+        For who starts it by `as_program`, which is called before.
+        """
+        raise NotImplementedError
 
     @property
     def upstream(self) -> BackendPlace:

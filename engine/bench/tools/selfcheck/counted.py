@@ -49,11 +49,14 @@ class Row(NamedTuple):
 
 
 class Connection(NamedTuple):
-    """Of a connection: instructions, those in netfilter, and bytes by string moves."""
+    """Of a connection: instructions, those in netfilter, bytes by string moves, and instructions of
+    receive work that interrupts others, which are not the server's.
+    """
 
     instructions: float
     netfilter: float
     string_bytes: float
+    receive: float
 
 
 def rows(boots: Sequence[Mapping[str, float]]) -> Iterator[Row]:
@@ -133,7 +136,7 @@ def _own(session: CountingSession, what: str) -> dict[Where, Count]:
     session.guest.line.run(f"{program} {what}")  # its file is in memory then
     with session.guest.window() as path:
         session.guest.line.run(f"{program} {what}")
-    found = read_counts(path, session.symbols)
+    found = read_counts(path, session.symbols())
     path.unlink()
     return {where: each for where, each in found.items() if where.task == program.name[:15]}
 
@@ -145,7 +148,9 @@ def connections(session: CountingSession) -> Connection:
     load = CountedLoad(offered_cps=part.offered_cps, connections=part.connections)
     trial = Trial(session.experiment.servers[0], 0, 1, load)
     CountedConnections(session.experiment).offer(session, trial)
-    own = [each for each in trial.samples if each.labels["side"] == "server"]
+    counts = [each for each in trial.samples if "side" in each.labels]
+    own = [each for each in counts if each.labels["side"] == "server"]
+    receive = [each.value or 0.0 for each in counts if each.labels["section"] == "receive"]
 
     def sum_of(metric: Metric, *functions: str) -> float:
         wanted = [each for each in own if each.metric == metric.name]
@@ -155,7 +160,10 @@ def connections(session: CountingSession) -> Connection:
         return sum(found) / load.completed
 
     return Connection(
-        sum_of(INSTRUCTIONS, ""), sum_of(INSTRUCTIONS, *NETFILTER), sum_of(STRING_BYTES, "")
+        sum_of(INSTRUCTIONS, ""),
+        sum_of(INSTRUCTIONS, *NETFILTER),
+        sum_of(STRING_BYTES, ""),
+        sum(receive) / load.completed,
     )
 
 

@@ -49,7 +49,8 @@ class CountedConnections(LoadKind[CountingSession, CountedLoad]):
             self._connections(session, rate, load.connections)
         trial.phases["sustain"] = window = Window(begin, time.monotonic())
         load.client = _counters(session)  # of the last start alone
-        trial.samples = list(samples_of(read_counts(path, session.symbols), session.tasks, window))
+        counts = read_counts(path, session.symbols())
+        trial.samples = list(samples_of(counts, session.tasks, window))
         path.unlink()
 
     def _connections(
