@@ -82,7 +82,7 @@ def test_beside_a_polling_peer_factor_and_diff_divide_by_all_that_its_side_takes
     )
     assert summary.factors[0].ratio.median == pytest.approx(100 / 50)
     assert by_diff.ratio == pytest.approx(50 / 100)
-    assert by_diff.figure == "server_cpu_total.with peer_kernel_cpu"
+    assert by_diff.figure == "server_cpu_total"
 
 
 def test_one_run_has_one_answer_in_every_command() -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas
 import pytest
 
 import stackcost
@@ -66,7 +67,7 @@ def test_every_column_of_every_table_has_unit_and_definition(small: Run) -> None
 
 def test_the_costs_are_those_of_the_report(small: Run) -> None:
     (at_load,) = {level.offered_cps for s in small.opened.servers for level in s.levels}
-    time = small.kinds("server_cpu")
+    time = pandas.concat([small.kinds("server_cpu"), small.kinds("peer_kernel_cpu")])
     totals = time.groupby(["system", "round"])["value"].sum()
     for server in small.opened.servers:
         (level,) = server.levels

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from stackcost.analysis.cpu import whole_cost
+from stackcost.analysis.cpu import server_total
 from stackcost.analysis.readings import Readings
 from stackcost.collect.engine import COUNTER
 from stackcost.collect.slab import BYTES
@@ -150,7 +150,7 @@ def test_what_a_peer_takes_is_shown_as_in_the_answer(made: Made) -> None:
     made.watch.stored(trial, made.session)
     (cost,) = made.watch.snapshot()["costs"]
     seen = Readings(trial, made.session.experiment.cores.server)
-    assert cost["us"] == whole_cost(seen) == pytest.approx(80)
+    assert cost["us"] == server_total(seen) == pytest.approx(80)
 
 
 def test_a_repeated_trial_counts_once(made: Made) -> None:

@@ -50,7 +50,7 @@ def test_two_systems_of_a_run_differ_by_the_known_factor(run: RunFolder) -> None
     said = json.loads(stackcost("diff", f"{run.path}#astf-peer", "#nginx/kernel", "--json"))
     by_figure = {(each["figure"], each["at"]): each for each in said["comparisons"]}
     for at, verdict in (("every load, by pairs of turns", "dearer"), ("2,000/s", "not judged")):
-        cpu = by_figure["server_cpu_total.with peer_kernel_cpu", at]
+        cpu = by_figure["server_cpu_total", at]
         assert cpu["ratio"] == pytest.approx(10, rel=0.05) and cpu["verdict"] == verdict
         assert cpu["low"] < cpu["ratio"] < cpu["high"]
     assert by_figure["memory.total", "open flows"]["verdict"] == "dearer"

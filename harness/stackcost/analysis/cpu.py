@@ -92,21 +92,19 @@ def uncorrected_cost(readings: Readings) -> Cost:
 
 
 def uncorrected_total(readings: Readings) -> float | None:
-    """The sum of `uncorrected_cost` over its kinds."""
-    return sum_of(uncorrected_cost(readings).values())
+    """`server_total` for the whole window, without correction for slowed cores."""
+    return _whole(readings, uncorrected_cost(readings))
 
 
 def server_total(readings: Readings) -> float | None:
-    """Sum of `server_cost` over its kinds; None if one of them is unknown."""
-    return sum_of(server_cost(readings).values())
-
-
-def whole_cost(readings: Readings) -> float | None:
-    """CPU per connection of a load trial, with the kernel's work on a polling peer's cores; None if
-    a part is unknown.
+    """All that a connection takes on the server's side, microseconds: `server_cost`, and of a
+    polling peer the kernel's work on its cores; None if a part is unknown.
     """
-    parts = (server_cost(readings), kernel_cost_on_polling_cores(readings))
-    return sum_of([spent for part in parts for spent in part.values()])
+    return _whole(readings, server_cost(readings))
+
+
+def _whole(readings: Readings, own: Cost) -> float | None:
+    return sum_of([*own.values(), *kernel_cost_on_polling_cores(readings).values()])
 
 
 def why_no_cost(readings: Readings) -> str:
@@ -116,10 +114,11 @@ def why_no_cost(readings: Readings) -> str:
     """
     if none := why_none_per_connection(readings):
         return none
-    lacking = [kind for kind, spent in server_cost(readings).items() if spent is None]
+    parts = server_cost(readings) | kernel_cost_on_polling_cores(readings)
+    lacking = [kind for kind, spent in parts.items() if spent is None]
     if not lacking:
         return ""
-    metrics = ("engine.busy_time",) if has_peer(readings) else ("cpu.exact_time", "task.time")
+    metrics = ("engine.busy_time",) * has_peer(readings) + ("cpu.exact_time", "task.time")
     told = next((why for metric in metrics if (why := readings.why_unknown(metric))), "")
     return told or f"{' and '.join(lacking)} time was not read"
 
@@ -127,8 +126,8 @@ def why_no_cost(readings: Readings) -> str:
 def kernel_cost_on_polling_cores(readings: Readings) -> Cost:
     """Kernel time per completed connection on the cores of a polling peer; empty for others.
 
-    It is the cost of the link: a veth copies frames in the kernel, a NIC uses DMA. An unknown part
-    of it interrupts busy loop iterations and is already in "busy", so it is shown but not added.
+    It is the cost of the link: a veth copies frames in the kernel, a NIC uses DMA. How much of it
+    interrupts busy iterations of the loop, and so is in "busy" as well, is not known.
     """
     if not has_peer(readings):
         return {}

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from stackcost.analysis.comparison import Comparison, Design, Question, compare_all
-from stackcost.analysis.cpu import server_total, whole_cost, why_no_cost
+from stackcost.analysis.cpu import server_total, why_no_cost
 from stackcost.analysis.figures.figure import Declared
 from stackcost.analysis.flags import disturbances, flags_of
 from stackcost.analysis.memory import Merged, held_flows
@@ -18,11 +18,10 @@ from stackcost.contracts.load import ESTABLISHED, rate_words
 CPU = Declared(
     name="factor.cpu",
     unit="1",
-    definition="ratio of what a connection takes on each side: server_cpu_total, of a polling "
-    "peer with peer_kernel_cpu. The median over any two rounds of their mean ratio (Hodges and "
-    "Lehmann); its interval holds the true value in 50 % of cases with 2 rounds, 87.5 % with 4, "
-    "95 % or more from 6 on",
-    source="server_cpu_total, peer_kernel_cpu",
+    definition="ratio of both sides' server_cpu_total. The median over any two rounds of their "
+    "mean ratio (Hodges and Lehmann); its interval holds the true value in 50 % of cases with 2 "
+    "rounds, 87.5 % with 4, 95 % or more from 6 on",
+    source="server_cpu_total",
     of="pair",
 )
 MEMORY = Declared(
@@ -56,7 +55,7 @@ def factors(
 
     def costs(server: str) -> Series:
         readings = {
-            each.trial.round: whole_cost(each) for each in own if each.trial.server == server
+            each.trial.round: server_total(each) for each in own if each.trial.server == server
         }
         return Series.of(readings, "us", found.words if found.rate is None else "")
 

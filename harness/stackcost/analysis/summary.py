@@ -146,8 +146,6 @@ class Factor(SummaryPart):
     None in an older summary, which does not store it. `ratio`: its ratio and interval, with the
     rounds' own ratios. `baseline_cost`, `against_cost`: the costs themselves, in microseconds or
     bytes, of the rounds in which both are known; `at` says so if those are not all.
-
-    A polling peer's CPU cost has the kernel's work on its cores (`peer_kernel_cpu`) with it.
     """
 
     name: Literal["cpu", "memory"]

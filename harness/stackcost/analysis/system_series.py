@@ -3,8 +3,7 @@
 The CPU cost is judged by turns: the trials of a turn share a test bed and a start of the server,
 and so also random effects of caches and addresses. So they count as one value over all loads. In
 one run the turns of a round are a pair, because they were made at almost the same time. A load
-above the ceiling of one system is not judged, because overload changes the cost. Against another
-system a polling peer's cost has the kernel's work beside it, as in the CPU factor.
+above the ceiling of one system is not judged, because overload changes the cost.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,12 +16,11 @@ from stackcost.analysis.figures.figure import RATES
 from stackcost.analysis.figures.registry import is_counted, is_judged
 from stackcost.analysis.head import Head, SystemFigure
 from stackcost.analysis.series import Series
-from stackcost.analysis.spread import Spread, combined, spread
+from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.load import rate_words
 
-COST, BESIDE = "server_cpu_total", "peer_kernel_cpu"
-ALL_IN = f"{COST}.with {BESIDE}"
+COST = "server_cpu_total"
 ROUNDS_OF_A_RUN = 1000  # more than an experiment may have
 PAST_CEILING = "every common load was above the ceiling"
 
@@ -37,7 +35,6 @@ class SystemFigures(NamedTuple):
     figures: Mapping[tuple[str, float | None], SystemFigure]
     past_ceiling: Collection[tuple[str, float]] = ()
     blocks: Sequence[int] = ()
-    all_in: bool = False
 
 
 def figures_of(summary: Head, name: str) -> SystemFigures:
@@ -69,24 +66,6 @@ def together(runs: Sequence[SystemFigures], blocks: Sequence[int] = ()) -> Syste
         {each for run in runs for each in run.past_ceiling},
         blocks,
     )
-
-
-def with_kernel_beside(side: SystemFigures) -> SystemFigures:
-    """The same with the kernel's work beside a polling peer in its cost at each load; that of
-    another system is not changed. Unknown where a part of the work is.
-    """
-    figures = dict[tuple[str, float | None], SystemFigure]()
-    for (name, load), cost in side.figures.items():
-        start = f"{name.removesuffix(COST)}{BESIDE}."
-        beside = [
-            (1.0, each.spread)
-            for (other, at), each in side.figures.items()
-            if at == load and other.startswith(start)
-        ]
-        if name.endswith(COST) and load is not None and beside:
-            whole = combined([(1.0, cost.spread), *beside])
-            figures[name, load] = cost._replace(spread=whole)
-    return side._replace(figures={**side.figures, **figures}, all_in=bool(figures))
 
 
 def _label(test: str) -> str:
@@ -155,8 +134,6 @@ def questions(
             found.append(_of_spreads(spreads, label + name, where, same_run, blocks))
             continue
         test = name.removesuffix(COST).removesuffix(": ")
-        if a.all_in or b.all_in:
-            name = _label(test) + ALL_IN
         costs = cost_series(a.figures, test), cost_series(b.figures, test)
         loads = [each for each in costs[0].loads if each in costs[1].loads]
         design = Design(same_run, between=None if same_run else between_runs(*costs, blocks))

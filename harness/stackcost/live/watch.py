@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stackcost.analysis.cpu import whole_cost
+from stackcost.analysis.cpu import server_total
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.collector import Reading
@@ -87,7 +87,7 @@ class Watch:
         """Its flags and its cost, as they will be in the answer."""
         readings = Readings(trial, session.experiment.cores.server)
         flags = [f"trial {trial.number}, {trial.server}: {each}" for each in flags_of(readings)]
-        cost = None if trial.traffic.holds else whole_cost(readings)
+        cost = None if trial.traffic.holds else server_total(readings)
         with self._lock:
             self._trials += 1
             self._flags.extend(flags)

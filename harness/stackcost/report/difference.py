@@ -20,7 +20,6 @@ from stackcost.analysis.system_series import (
     figures_of,
     questions,
     together,
-    with_kernel_beside,
 )
 from stackcost.analysis.thresholds import RATE
 from stackcost.contracts.errors import StackcostError
@@ -128,7 +127,8 @@ def difference(a: Side, b: Side) -> Difference:
         each
         for of_a, of_b in systems
         for each in questions(
-            *_figures_of_both(of_a != of_b, a.figures(of_a, blocks_a), b.figures(of_b, blocks_b)),
+            a.figures(of_a, blocks_a),
+            b.figures(of_b, blocks_b),
             label="" if len(systems) == 1 else f"{of_a}: ",
             same_run=same_run,
         )
@@ -178,13 +178,6 @@ def difference(a: Side, b: Side) -> Difference:
             line for of_a, of_b in systems if (line := _no_common_load(a, of_a, b, of_b))
         ],
     )
-
-
-def _figures_of_both(
-    of_two: bool, a: SystemFigures, b: SystemFigures
-) -> tuple[SystemFigures, SystemFigures]:
-    """Of two systems with all that each side takes, as in a CPU factor."""
-    return (with_kernel_beside(a), with_kernel_beside(b)) if of_two else (a, b)
 
 
 def _began(manifest: Manifest) -> datetime:

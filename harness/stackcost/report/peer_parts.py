@@ -7,18 +7,9 @@ other side has no such part.
 
 from collections.abc import Sequence
 
-from stackcost.analysis.spread import Spread, combined
-from stackcost.analysis.summary import Factor, Level, ServerResult, Summary
+from stackcost.analysis.spread import combined
+from stackcost.analysis.summary import Factor, ServerResult, Summary
 from stackcost.report.words import number
-
-
-def whole_cost(level: Level) -> Spread:
-    """All that a connection takes on the server's side; of a polling peer with the kernel's work
-    beside it, where that is known.
-    """
-    beside = level.kinds("peer_kernel_cpu").values()
-    known = [(1.0, spent) for spent in beside if spent.median is not None]
-    return combined([(1.0, level["server_cpu_total"]), *known])
 
 
 def peer_sentences(summary: Summary) -> list[str]:

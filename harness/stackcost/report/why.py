@@ -9,7 +9,6 @@ from typing import NamedTuple
 from stackcost.analysis.function_table import UNMATCHED, USER
 from stackcost.analysis.spread import Spread, combined
 from stackcost.analysis.summary import Factor, Level, Summary
-from stackcost.report.peer_parts import whole_cost
 from stackcost.report.text_table import TextTable
 from stackcost.report.words import number, pair, with_range
 
@@ -185,7 +184,7 @@ def _sentence(summary: Summary, found: Factor) -> str:
     ]
     more = [each for each in every if (each.more.median or 0.0) > 0]
     less = [each for each in every if (each.more.median or 0.0) < 0]
-    between = combined([(1.0, whole_cost(above)), (-1.0, whole_cost(below))])
+    between = combined([(1.0, above["server_cpu_total"]), (-1.0, below["server_cpu_total"])])
     if between.median is None:
         return ""
     if not every:

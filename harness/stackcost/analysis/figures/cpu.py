@@ -102,8 +102,9 @@ SERVER_CPU = Figure[LoadTrials](
 SERVER_CPU_TOTAL = Figure[LoadTrials](
     name="server_cpu_total",
     unit="us",
-    definition="sum of the kinds of server_cpu, without the generator's cost",
-    source="server_cpu",
+    definition="all that a connection takes on the server's side: the kinds of server_cpu, and of "
+    "a polling peer those of peer_kernel_cpu; without the generator's cost",
+    source="server_cpu, peer_kernel_cpu",
     of="load",
     judged=True,
     compute=lambda loads: loads.each(cpu.server_total, _no_cost(loads)),
@@ -137,8 +138,8 @@ PEER_KERNEL_CPU = Figure[LoadTrials](
     unit="us",
     table="costs",
     definition="kernel time on a polling peer's cores per completed connection: softirq, and the "
-    "threads that poll its interface. It is the wire's cost, and not added to server_cpu, which "
-    "has a part of it in busy",
+    "threads that poll its interface. It is the wire's cost; server_cpu.busy may have a part of it "
+    "as well",
     source="tracepoints irq:softirq_*, sched:sched_switch (threads napi/*)",
     of="load",
     compute=_of_server(cpu.kernel_cost_on_polling_cores),

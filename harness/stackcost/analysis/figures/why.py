@@ -43,7 +43,7 @@ WHY = Figure[LoadTrials](
     name="why",
     unit="us",
     table="why",
-    definition="server_cpu_total by what was done: each kind of server_cpu is divided as the "
+    definition="server_cpu by what was done: each kind of server_cpu is divided as the "
     "samples of its stacks; a sample counts for its innermost function in the table of categories",
     source=SOURCE,
     of="load",

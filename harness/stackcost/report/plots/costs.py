@@ -11,7 +11,6 @@ from matplotlib.ticker import MaxNLocator
 from stackcost.analysis.spread import Spread, bounds
 from stackcost.analysis.summary import Factor, Level, ServerResult
 from stackcost.contracts.load import ESTABLISHED
-from stackcost.report.peer_parts import whole_cost
 from stackcost.report.plots.drawing import (
     BESIDE,
     KIND_COLOURS,
@@ -159,7 +158,7 @@ def cost_by_system(servers: Sequence[ServerResult]) -> Figure:
     }
     bars |= {BESIDE: [_beside(level) for _, level in tops]} if any(map(_beside, levels)) else {}
     stack(axes, [f"{name} at {level.load}" for name, level in tops], bars, lying=True)
-    whiskers(axes, [whole_cost(level) for _, level in tops], lying=True)
+    whiskers(axes, [level["server_cpu_total"] for _, level in tops], lying=True)
     axes.set_xlabel(f"{PER_CONNECTION}, median and {INTERVAL}")
     key(figure, [axes])
     return figure

@@ -54,11 +54,10 @@ NAGLE = (
     "100 ms (Nagle), which is not the stack's own time"
 )
 
-# Whose time, and its figures. The kernel's work on a polling peer's core and the idle task's are in
-# no total.
+# Whose time, and its figures. That of the idle task is in no total.
 PARTS = (
     ("server", "server_cpu"),
-    ("beside it, in no total", "peer_kernel_cpu"),
+    ("kernel beside the peer", "peer_kernel_cpu"),
     ("idle task, in no total", "idle_task"),
     ("softirq vector", "softirq"),
     ("thread on its cores", "threads"),

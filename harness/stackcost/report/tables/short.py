@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Factor, Level, Memory, ServerResult, Summary
 from stackcost.analysis.thresholds import CONFIDENCE
-from stackcost.report.peer_parts import whole_cost
 from stackcost.report.tables.latency_unit import LatencyUnit
 from stackcost.report.text_table import TextTable
 from stackcost.report.verdict_notes import CANNOT_TELL
@@ -81,7 +80,7 @@ def short_cost_table(summary: Summary) -> TextTable:
                 server.name,
                 f"{level.load}, {level.not_held}" if level.not_held else level.load,
                 number(level["completed_cps"].median),
-                with_range(whole_cost(level)),
+                with_range(level["server_cpu_total"]),
                 *(latency.median(_completion(level).get(name)) for name in times),
             )
             for server, level in shown
