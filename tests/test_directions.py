@@ -1,5 +1,6 @@
 """Folders import one way only, by the code of script/structure."""
 
+import re
 import runpy
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,14 @@ def test_the_order_names_no_folder_that_is_not_there(
     structure: dict[str, Any], modules: Any
 ) -> None:
     assert set(structure["ORDER"]) == {module.folder for module in modules.values()}
+
+
+def test_the_pages_list_of_folders_is_that_of_the_order(structure: dict[str, Any]) -> None:
+    page = (REPOSITORY / "docs/architecture.md").read_text().partition("### How a run goes")[0]
+    rows = re.findall("^- ((?:`[a-z]+`(?:, )?)+):", page, re.MULTILINE)
+    listed = [name for row in rows for name in re.findall("`([a-z]+)`", row)]
+    others = {"stackcost", "__main__", "/servers", "/duts"}
+    assert sorted(listed) == sorted(set(structure["ORDER"]) - others)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from stackcost.collect import (
 from stackcost.contracts.sample import Metric
 from stackcost.counting import counts
 from stackcost.files import SERVERS
-from stackcost.servers.registry import module_of
+from stackcost.servers.own_files import module_of
 from stackcost.stacks.onload import counters
 
 CacheCollector = module_of(SERVERS / "nginx_cache/figures.py").CacheCollector

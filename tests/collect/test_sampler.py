@@ -66,8 +66,9 @@ def test_readings_go_on_at_the_interval_between_the_edges() -> None:
 
 def test_some_are_read_more_often() -> None:
     often, seldom = Turns("often"), Turns("seldom")
+    often.often = True
     with Sampler([often, seldom], interval_s=60) as sampler:
-        sampler.read_often(["often"], 0.01)
+        sampler.read_often(0.01)
         sampler.read_now()
         assert wait_until(lambda: often.turn >= 10, 20)
     assert seldom.turn == 2

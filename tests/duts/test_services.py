@@ -13,7 +13,8 @@ from stackcost.analysis.cpu import server_cost
 from stackcost.duts.base import Dut
 from stackcost.files import DUTS
 from stackcost.host.namespace import execute
-from stackcost.servers.registry import module_of, server_class
+from stackcost.servers.own_files import module_of
+from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession
 from stackcost.session.server_settings import server_settings
 from tests.duts.bed import load_trial, session_of

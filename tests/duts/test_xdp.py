@@ -8,7 +8,8 @@ from stackcost.analysis import device
 from stackcost.analysis.cpu import server_cost
 from stackcost.contracts.errors import StackcostError
 from stackcost.files import DUTS
-from stackcost.servers.registry import module_of, server_class
+from stackcost.servers.own_files import module_of
+from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession
 from tests.duts.bed import load_trial, session_of
 from tests.duts.test_proxies import NGINX

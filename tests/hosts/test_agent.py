@@ -132,7 +132,7 @@ def test_every_type_of_a_method_can_be_sent(kind: type) -> None:
 
 
 def test_an_interval_without_end_can_be_sent(tmp_path: Path) -> None:
-    call = call_of(HostSampler, "read_often", [], math.inf)
+    call = call_of(HostSampler, "read_often", math.inf)
     packed = unpack(pack(encode_arguments(call.method, call.arguments)))
     assert decode_arguments(call.method, packed, tmp_path) == call.arguments
 
@@ -271,7 +271,7 @@ def test_a_line_that_is_cut_ends_every_request_and_keeps_what_was_read(
         for ask in (sampling.read_now, side.response_length):
             with pytest.raises(StackcostError, match=said):
                 ask()
-        sampling.read_often((), math.inf)  # every trial ends with it
+        sampling.read_often(math.inf)  # every trial ends with it
         assert sampling.samples[: len(kept)] == kept and kept
 
 

@@ -21,7 +21,7 @@ from stackcost.runs.campaign import AGAIN
 from stackcost.runs.identity import experiment_hash, profile_hashes
 from stackcost.runs.record import new_campaign, resumed_campaign
 from stackcost.runs.turn import Feed, Purpose
-from stackcost.servers import registry
+from stackcost.servers import own_files
 from stackcost.store import RunFolder
 from tests.runs.made_up import EXPERIMENT, disturbed, planned, quiet, turn
 
@@ -233,8 +233,8 @@ def test_a_failure_says_where_it_was_and_where_the_trials_are(tmp_path: Path) ->
 
 def test_an_error_in_a_users_own_file_says_where_it_was(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def ruleset(trial):\n    open('/no/site.nft')\n")
-    registry.OWN_FOLDERS.add(str(tmp_path))
-    own = registry.module_of(tmp_path / "mine.py")
+    own_files.OWN_FOLDERS.add(str(tmp_path))
+    own = own_files.module_of(tmp_path / "mine.py")
     with pytest.raises(StackcostError) as failed, going(tmp_path / "results") as campaign:
         campaign.take(turn([planned(own.ruleset)], []))
     told = f"round 1 of 1, nginx/kernel: {tmp_path}/mine.py line 2, in ruleset: FileNotFoundError: "

@@ -17,7 +17,8 @@ from stackcost.experiment.read_file import read_experiment
 from stackcost.files import SERVERS
 from stackcost.host import native
 from stackcost.host.kernel_stack import Kernel
-from stackcost.servers.registry import module_of, server_class
+from stackcost.servers.own_files import module_of
+from stackcost.servers.registry import server_class
 from stackcost.session.server_settings import server_settings
 
 Caddy = server_class("caddy/kernel")

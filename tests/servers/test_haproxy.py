@@ -21,8 +21,9 @@ from stackcost.files import SERVERS
 from stackcost.host.cores import CpuPlace
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import processes_inside
+from stackcost.servers.own_files import module_of
 from stackcost.servers.probe import ask
-from stackcost.servers.registry import module_of, server_class
+from stackcost.servers.registry import server_class
 from stackcost.session.server_settings import server_settings
 from tests.servers.conftest import started
 

@@ -13,8 +13,9 @@ from stackcost.experiment.read_file import read_experiment
 from stackcost.files import SERVERS
 from stackcost.host import memory_group
 from stackcost.host.namespace import processes_inside
+from stackcost.servers.own_files import module_of
 from stackcost.servers.probe import ask
-from stackcost.servers.registry import module_of, server_class
+from stackcost.servers.registry import server_class
 from stackcost.session.server_settings import server_settings
 from tests.servers.conftest import started
 

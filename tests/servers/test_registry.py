@@ -11,8 +11,9 @@ from stackcost.duts.base import Dut
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment
 from stackcost.runs.identity import profile_hashes
+from stackcost.servers.own_files import own_fault
 from stackcost.servers.probe import fit_body
-from stackcost.servers.registry import DEVICES, SHIPPED, own_fault, server_class
+from stackcost.servers.registry import DEVICES, SHIPPED, server_class
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "haproxy.yaml"
 WHOLE = """

@@ -37,7 +37,7 @@ class Beginning:
     def trial_samples(self) -> list[Any]:
         return []
 
-    def read_often(self, names: Any, interval_s: float) -> None:
+    def read_often(self, interval_s: float) -> None:
         """Nothing is read."""
 
     def start(self, mult: float, duration: float) -> None:

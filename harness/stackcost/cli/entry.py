@@ -20,7 +20,7 @@ def main() -> None:
         try:
             app()
         except Exception as error:
-            from stackcost.servers.registry import own_fault  # it imports what help does not need
+            from stackcost.servers.own_files import own_fault  # it imports what help does not need
 
             if fault := own_fault(error):
                 raise fault from error

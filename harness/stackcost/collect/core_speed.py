@@ -54,6 +54,7 @@ class CoreSpeed(Collector):
     """Keeps a program on each of `cpus` that does the work and counts."""
 
     name = "core speed"
+    often = True
     metrics = (WORK_TIME, WORK_COUNT, MEMORY_READ_TIME, SYSTEM_CALL_TIME, WORK_LEAST)
 
     def __init__(self, cpus: Collection[int]):

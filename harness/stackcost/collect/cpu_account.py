@@ -157,6 +157,7 @@ class CpuAccount(Collector):
     """Reads the account of every CPU. A second one traces system calls in the warm-up only."""
 
     name = "cpu account"
+    often = True
     metrics = (*OF_KINDS, TASK_TIME, SWITCHES, *OF_MODES)
 
     def __init__(self, detail: Detail = Detail.SOFTIRQS):

@@ -136,6 +136,7 @@ class EngineTime(Collector):
 
     def __init__(self, engine: str, client: EngineClient):
         self.name = f"{engine} time"
+        self.often = engine == "peer"
         self._client = client
         self._labels = {"engine": engine}
 

@@ -38,7 +38,7 @@ class Sampler:
         self._making = threading.Lock()
         self._collectors = collectors
         self._interval = interval_s
-        self._often: tuple[Collection[str], float] = ((), math.inf)
+        self._often = math.inf
         self._cpus = cpus
         self._failed: dict[str, str] = {}
         self._reading = "none"
@@ -79,9 +79,9 @@ class Sampler:
                 on_a_slow_host(),
             ) from None
 
-    def read_often(self, names: Collection[str], interval_s: float) -> None:
-        """From the next reading on, also read the collectors with these names at this interval."""
-        self._often = (names, interval_s)
+    def read_often(self, interval_s: float) -> None:
+        """From the next reading on, read those that are read often at this interval, too."""
+        self._often = interval_s
 
     def trace_system_calls(self, on: bool) -> None:
         """Begin or end what the collectors read for a part of a trial only."""
@@ -110,20 +110,20 @@ class Sampler:
         due = soon = time.monotonic() + self._interval
         while True:
             request: Future[list[Reading]] | None = Future()  # a periodic one: nobody waits for it
-            names: Collection[str] | None = None  # all
+            every = True
             try:
                 request = self._requests.get(timeout=max(0.0, min(due, soon) - time.monotonic()))
             except queue.Empty:
                 if time.monotonic() < due:
-                    names = self._often[0]
+                    every = False
             if request is None:
                 return
-            wanted = [each for each in self._collectors if names is None or each.name in names]
+            wanted = [each for each in self._collectors if every or each.often]
             readings = [Reading(each, self._read(each)) for each in wanted]
             self.readings += readings
             request.set_result(readings)
-            soon = time.monotonic() + self._often[1]
-            if names is None:
+            soon = time.monotonic() + self._often
+            if every:
                 due = max(due, time.monotonic() - self._interval) + self._interval
 
     def _start(self, collector: Collector) -> None:

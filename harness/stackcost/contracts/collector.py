@@ -40,11 +40,13 @@ class Collector(ABC):
     the moment of reading. It is called at both edges of the sustain window and periodically
     between. When `start` or `read` raises, the sampler records each of `metrics` as unknown with
     the error as its reason, and goes on; so a collector raises StackcostError for a source that
-    this machine does not have.
+    this machine does not have. `often`: it is read ten times a second under load, too, so that
+    slices of time that neighbours left undisturbed can be told from others.
     """
 
     name: str
     metrics: tuple[Metric, ...]
+    often = False
 
     def start(self) -> None:
         """Begin, for sources that need a process or a descriptor; files of /proc need nothing."""

@@ -220,7 +220,7 @@ class _NoSampler:
     def read_now(self) -> list[Any]:
         return []
 
-    def read_often(self, names: Collection[str], interval_s: float) -> None:
+    def read_often(self, interval_s: float) -> None:
         return
 
     def trace_system_calls(self, on: bool) -> None:

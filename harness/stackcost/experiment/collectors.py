@@ -6,7 +6,7 @@ from pathlib import Path
 from stackcost.analysis.figures.registry import ALL
 from stackcost.contracts.collector import CollectedFigure, OwnCollector
 from stackcost.contracts.errors import StackcostError
-from stackcost.servers.registry import class_in
+from stackcost.servers.own_files import class_in
 
 
 def collector_class(file: str) -> type[OwnCollector]:

@@ -43,9 +43,9 @@ class HostSampler:
         found, self._kept = self._kept + found, []
         return found
 
-    def read_often(self, names: list[str], interval_s: float) -> None:
-        """Also read these collectors at this interval."""
-        self._begun.read_often(names, interval_s)
+    def read_often(self, interval_s: float) -> None:
+        """From the next reading on, read those that are read often at this interval, too."""
+        self._begun.read_often(interval_s)
 
     def trace_system_calls(self, on: bool) -> None:
         """Begin or end what the collectors read for a part of a trial only."""

@@ -1,7 +1,7 @@
 """A server or a generator on another host: stubs whose calls the agent there carries out."""
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -101,11 +101,11 @@ class _BothHosts:
         self._keep(remote)
         return own + remote
 
-    def read_often(self, names: Collection[str], interval_s: float) -> None:
+    def read_often(self, interval_s: float) -> None:
         """On both hosts. The next reading reports a line that is cut."""
-        self._own.read_often(names, interval_s)
+        self._own.read_often(interval_s)
         with suppress(StackcostError):
-            self._remote.read_often(list(names), interval_s)
+            self._remote.read_often(interval_s)
 
     def trace_system_calls(self, on: bool) -> None:
         """On both hosts."""

@@ -257,6 +257,6 @@ def read_document(path: Path) -> Document:
     return Document.model_validate(YAML(typ="safe").load(path.read_text()))
 
 
-def documents(folder: Path = PUBLISHED) -> dict[str, Document]:
+def documents() -> dict[str, Document]:
     """All publications, by the name of their file."""
-    return {path.stem: read_document(path) for path in sorted(folder.glob("*.yaml"))}
+    return {path.stem: read_document(path) for path in sorted(PUBLISHED.glob("*.yaml"))}

@@ -25,7 +25,7 @@ from stackcost.runs.turn import (
     Turn,
 )
 from stackcost.runs.warnings import DisturbedInARow
-from stackcost.servers.registry import own_fault
+from stackcost.servers.own_files import own_fault
 from stackcost.session.progress import Plan, Progress
 from stackcost.session.server_session import ServerSession
 from stackcost.store import Manifest, RunFolder

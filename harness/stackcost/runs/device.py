@@ -28,14 +28,8 @@ from stackcost.runs.loads.mix import Mix
 from stackcost.runs.record import new_campaign
 from stackcost.runs.search import CeilingPlan, run_ceilings
 from stackcost.runs.turn import Feed, PlannedTrials, Purpose, Turn
-from stackcost.servers.registry import (
-    DEVICES,
-    SUFFIX,
-    class_in,
-    nearest,
-    server_class,
-    server_name,
-)
+from stackcost.servers.own_files import class_in
+from stackcost.servers.registry import DEVICES, SUFFIX, nearest, server_class, server_name
 from stackcost.session.profile_session import SETUP_S, ProfileSession, open_profile_session
 from stackcost.store import RunFolder
 

@@ -52,7 +52,7 @@ SETUP_S = 6.0  # until the first trial, on a machine of two cores; for the displ
 class ProfileSession(ServerSession):
     """A session for trials of ASTF profiles.
 
-    `loading`: the generators. `latency`: the times of their connections, second by second.
+    `generator`: one, or several as one. `latency`: times of their connections, second by second.
     """
 
     generator: RunningGenerator

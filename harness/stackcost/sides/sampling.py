@@ -1,6 +1,5 @@
 """Readings of a server and its host, on this host or on several."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,8 +29,8 @@ class Sampling(Protocol):
     def read_now(self) -> list[Sample]:
         """Read everything now and return it; for the edges of a window."""
 
-    def read_often(self, names: Collection[str], interval_s: float) -> None:
-        """From the next reading on, also read the collectors with these names at this interval."""
+    def read_often(self, interval_s: float) -> None:
+        """From the next reading on, read those that are read often at this interval, too."""
 
     def trace_system_calls(self, on: bool) -> None:
         """Begin or end what the collectors read for a part of a trial only."""

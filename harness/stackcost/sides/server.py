@@ -56,9 +56,9 @@ class RunningServer:
     """A server that runs, its bed, its stack and its tuning.
 
     `processes`: the server's and its stack's, by role. `name`: of the server. `ip_version`: of its
-    clients. `wiring`: its test bed. `folder`: logs of its programs. `own`: files with collectors of
-    the user's own. `host`: the description of its machine by the name that the controller has for
-    it; empty on the controller's machine. `sample_stacks`: as of the plan.
+    clients. `wiring`: its test bed. `folder`: logs of its programs. `plan`: what was asked of it.
+    `host`: the description of its machine by the name that the controller has for it; empty on the
+    controller's machine.
 
     Arguments and results of public methods are plain data, so a server may be on another host
     (`stackcost.hosts`), or on a device that nothing can be asked of (`external`). The
@@ -72,9 +72,8 @@ class RunningServer:
         stack: Stack,
         server: Server,
         folder: Path,
-        own: Sequence[str] = (),
+        plan: ServerPlan,
         host: Mapping[str, Any] | None = None,
-        sample_stacks: bool = True,
     ):
         self.bed = bed
         self.tuning = tuning
@@ -85,9 +84,9 @@ class RunningServer:
         self.wiring = bed.wiring
         self.processes: dict[str, int] = {}
         self._folder = folder
-        self._own = [collector_class(each) for each in own]
+        self._own = [collector_class(each) for each in plan.collectors]
         self._host = dict(host or {})
-        self._sample_stacks = sample_stacks
+        self._sample_stacks = plan.sample_stacks
 
     def response_length(self) -> int:
         """Bytes (headers and body) of one response, as probed from the running server."""
@@ -335,9 +334,7 @@ def local_server(
             stack.prepare()
             start_on(stack, server)
             bed.steer()  # a stack that took the interface made receive work by that
-            yield RunningServer(
-                bed, tuning, stack, server, folder, plan.collectors, host, plan.sample_stacks
-            )
+            yield RunningServer(bed, tuning, stack, server, folder, plan, host)
         finally:
             server.stop()
             stack.release()

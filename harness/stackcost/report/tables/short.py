@@ -124,7 +124,3 @@ def short_memory_table(summary: Summary) -> TextTable:
 
 def _counted(memory: Memory, kind: str) -> str:
     return number(memory.kinds("memory.per_flow")[kind].median) if kind in memory.counted else ""
-
-
-def _median(spread: Spread | None) -> str:
-    return number(spread.median) if spread else ""

@@ -19,10 +19,7 @@ from stackcost.session.profile_session import ProfileSession
 # under load. Reading takes some tens of milliseconds, and seconds on a slow host.
 OVERHANG_S = 0.5
 EXTRA_S = 1.0  # of a trial, measured on a machine with two cores; for the remaining time only
-# The server's CPU time and the speed of its cores are read this often, so that undisturbed
-# slices can be separated from the others.
-OFTEN = ("cpu account", "core speed", "peer time")
-SLICE_S = 0.1
+SLICE_S = 0.1  # between readings of what is read often
 
 
 class Constant(LoadKind[ProfileSession, ConstantLoad]):
@@ -62,7 +59,7 @@ def offer_load(session: ProfileSession, trial: Trial, part: LoadSection) -> None
     served = session.serving.requests_served()
     whole_s = part.warm_up_s + part.sustain_s + scaled_timeout(OVERHANG_S)
     with reading(session, trial, load):
-        session.sampler.read_often(OFTEN, SLICE_S)
+        session.sampler.read_often(SLICE_S)
         session.generator.start(mult=load.offered_cps, duration=whole_s)
         end = time.monotonic() + whole_s
         try:
@@ -83,7 +80,7 @@ def offer_load(session: ProfileSession, trial: Trial, part: LoadSection) -> None
             trial.phases["drain"] = Window(last, session.read_edge())
             load.seconds = session.latency.take(trial.phases["sustain"])
         finally:
-            session.sampler.read_often((), math.inf)
+            session.sampler.read_often(math.inf)
     load.server_requests = _difference(session.serving.requests_served(), served)
     load.statuses = session.serving.sampled_statuses()
 

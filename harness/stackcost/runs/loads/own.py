@@ -11,7 +11,7 @@ from stackcost.experiment.matrix import Variant
 from stackcost.experiment.schema import Experiment
 from stackcost.runs.loads.constant import load_trial_s, over_tls, prepare_load
 from stackcost.runs.loads.kind import LoadKind
-from stackcost.servers.registry import class_in
+from stackcost.servers.own_files import class_in
 from stackcost.session.profile_session import ProfileSession
 
 
