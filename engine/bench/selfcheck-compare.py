@@ -26,7 +26,7 @@ from stackcost.analysis.system_series import SystemFigures, cost_series, figures
 from stackcost.analysis.thresholds import RATE
 from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
-from stackcost.report.stored import summary_of
+from stackcost.results.stored import summary_of
 from stackcost.runs.comparison import run_experiment
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -12,7 +12,7 @@ from stackcost.analysis.summary import Summary
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
-from stackcost.report.stored import summary_of
+from stackcost.results.stored import summary_of
 from stackcost.store import RunFolder, trial_lines
 from tests.analysis.stored_runs import INTERRUPTED, SMALL
 from tests.analysis.trials import client_counters, counter, load_trial

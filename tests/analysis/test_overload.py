@@ -9,8 +9,8 @@ from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
 from stackcost.contracts.trial import Trial
 from stackcost.report.answers import cpu_answer
-from stackcost.report.opened import OpenedRuns
 from stackcost.report.story import reading
+from stackcost.results.opened import OpenedRuns
 from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import add_other_program, load_trial
 from tests.report.opened import opened_costs

@@ -10,9 +10,9 @@ from stackcost.cli.entry import app
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import FORMAT
 from stackcost.contracts.trial import Trial
-from stackcost.report.answer import summarise_again
-from stackcost.report.device import events_of, sentences
+from stackcost.report.device import sentences
 from stackcost.report.listing import runs_in
+from stackcost.results.computed import events_of, summarise_again
 from stackcost.runs.device import (
     PATTERN_TLS,
     ceilings_over_tls,

@@ -22,8 +22,8 @@ from stackcost.contracts.trial import Trial
 from stackcost.experiment.profile_load import NO_MEMORY
 from stackcost.experiment.read_file import read_experiment
 from stackcost.host.liveness import descendants
-from stackcost.report.stored import summary_of
 from stackcost.report.story import of_trials
+from stackcost.results.stored import summary_of
 from stackcost.runs import record
 from stackcost.runs.comparison import run_experiment
 from stackcost.store import RunFolder

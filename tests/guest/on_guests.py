@@ -38,7 +38,7 @@ from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import NAMESPACE_PREFIX
 from stackcost.experiment.read_file import read_experiment
-from stackcost.report.stored import hosts_of
+from stackcost.results.stored import hosts_of
 from stackcost.runs.comparison import run_experiment
 from stackcost.store import RunFolder
 from tests.hosts.lab import NGINX_ALONE

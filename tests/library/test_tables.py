@@ -16,7 +16,7 @@ from stackcost.analysis.mix import Step
 from stackcost.contracts.errors import StackcostError
 from stackcost.library.columns import TABLES
 from stackcost.library.run import Run
-from stackcost.report.opened import OpenedRuns
+from stackcost.results.opened import OpenedRuns
 from stackcost.store import Manifest
 from tests.analysis.stored_runs import INTERRUPTED, SMALL
 from tests.report.fixtures import ALL, COSTS, RUNS

@@ -9,7 +9,7 @@ from stackcost.contracts.system import NotMeasured, System
 from stackcost.published.document import documents
 from stackcost.published.match import PublishedMatch, matches
 from stackcost.published.tables import matches_table
-from stackcost.report.opened import OpenedCeilings, OpenedCosts, OpenedRuns
+from stackcost.results.opened import OpenedCeilings, OpenedCosts, OpenedRuns
 from stackcost.store import Manifest
 from tests.analysis.http_trials import asked, summary
 from tests.analysis.trials import END, START, counter

@@ -8,7 +8,7 @@ from stackcost.files import EXPERIMENTS
 from stackcost.published.document import Document, documents
 from stackcost.published.match import NO_FIGURE, comparable, matches
 from stackcost.published.tables import not_measured
-from stackcost.report.opened import OpenedRuns
+from stackcost.results.opened import OpenedRuns
 from tests.published.made import ANSWERED, BITS, joined, lacking, reasons, run_of, searched
 
 

@@ -9,7 +9,7 @@ from stackcost.published.match import matches
 from stackcost.published.tables import conditions_here
 from stackcost.report.http_figures import series
 from stackcost.report.http_tables import result_tables
-from stackcost.report.opened import OpenedCosts, OpenedRuns
+from stackcost.results.opened import OpenedCosts, OpenedRuns
 from tests.analysis.http_trials import asked, summary
 from tests.published.made import ANSWERED, manifest, run_of, searched, told
 

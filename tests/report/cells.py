@@ -11,7 +11,7 @@ from stackcost.host.modules import hidden
 from stackcost.library.run import Run
 from stackcost.report import show as showing
 from stackcost.report.notebook import NOTEBOOKS
-from stackcost.report.opened import OpenedRuns
+from stackcost.results.opened import OpenedRuns
 
 with hidden("rfc3987_syntax"):  # as the suite imports it
     import nbformat

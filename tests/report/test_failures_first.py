@@ -18,8 +18,8 @@ from stackcost.report.answer import print_answer
 from stackcost.report.answers import ceiling_answer, trust_answer
 from stackcost.report.difference import Side, difference
 from stackcost.report.flags import flag_lines
-from stackcost.report.opened import OpenedRuns
-from stackcost.report.stored import summary_of
+from stackcost.results.opened import OpenedRuns
+from stackcost.results.stored import summary_of
 from stackcost.store import Manifest
 from tests.analysis.runs import CONTEXT, compared
 from tests.analysis.trials import add_other_program, load_trial

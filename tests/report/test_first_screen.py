@@ -14,14 +14,14 @@ from stackcost.analysis.event_summary import summarise_events
 from stackcost.analysis.remedies import AWAKE
 from stackcost.analysis.summarise import summarise
 from stackcost.cli.dut import _report
-from stackcost.report.answer import summarise_again
 from stackcost.report.answers import cpu_answer
 from stackcost.report.ceiling import print_ceilings
 from stackcost.report.device import print_events
 from stackcost.report.first_screen import first_screen
 from stackcost.report.flags import flag_lines
-from stackcost.report.opened import OpenedRuns, open_runs
-from stackcost.report.stored import ONE_CORE
+from stackcost.results.computed import summarise_again
+from stackcost.results.opened import OpenedRuns, open_runs
+from stackcost.results.stored import ONE_CORE
 from stackcost.store import Manifest
 from tests.analysis.runs import CONTEXT, compared
 from tests.device.event_trials import PLAN, event_trial

@@ -3,7 +3,7 @@
 import re
 
 from stackcost.analysis.summary import Summary
-from stackcost.report.opened import OpenedCosts, OpenedRuns
+from stackcost.results.opened import OpenedCosts, OpenedRuns
 from stackcost.store import Manifest
 from tests.analysis.http_trials import asked, cached, summary
 from tests.report.cells import shown

@@ -8,7 +8,7 @@ from stackcost.contracts.system import Setting, System
 from stackcost.contracts.trial import Trial
 from stackcost.report import http_figures, http_tables, http_tls
 from stackcost.report.answers import http_answer
-from stackcost.report.opened import OpenedCosts, OpenedRuns
+from stackcost.results.opened import OpenedCosts, OpenedRuns
 from stackcost.store import Manifest
 from tests.analysis.http_trials import asked, summary
 

@@ -12,7 +12,7 @@ from stackcost.library.columns import TABLES
 from stackcost.published.document import Document, PublishedTable, documents
 from stackcost.published.match import comparable
 from stackcost.report.notebook import NOTEBOOKS, fitting, question, render
-from stackcost.report.opened import OpenedCosts, OpenedRuns, open_runs
+from stackcost.results.opened import OpenedCosts, OpenedRuns, open_runs
 from tests.report.cells import cells
 from tests.report.cells import shown as run_cells
 from tests.report.fixtures import ALL, COSTS, RUNS

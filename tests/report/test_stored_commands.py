@@ -12,8 +12,8 @@ from stackcost.analysis.ceiling.settings import settings_for
 from stackcost.cli.entry import app
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad
-from stackcost.report.answer import summarise_again
-from stackcost.report.opened import open_runs
+from stackcost.results.computed import summarise_again
+from stackcost.results.opened import open_runs
 from stackcost.store import RunFolder
 from tests.analysis.runs import compared
 from tests.analysis.trials import gauge

@@ -11,8 +11,8 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.schema import Experiment
 from stackcost.host import files
-from stackcost.report.answer import computed, summarise_again
 from stackcost.report.notebook import render
+from stackcost.results.computed import computed, summarise_again
 from stackcost.runs.campaign import next_number
 from stackcost.runs.comparison import plan
 from stackcost.store import Manifest, RunFolder

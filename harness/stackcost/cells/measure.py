@@ -11,7 +11,7 @@ from rich.console import Console
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.read_file import read_experiment
-from stackcost.report.answer import summarise_again
+from stackcost.results.computed import summarise_again
 from stackcost.runs.comparison import run_experiment
 
 

@@ -95,8 +95,9 @@ def _report(folders: "Sequence[RunFolder]", console: Console) -> Path | None:
 
     Returns None if no page can be rendered here; the console then shows the reason.
     """
-    from stackcost.report.answer import print_answer, summarise_again
+    from stackcost.report.answer import print_answer
     from stackcost.report.extra import can_render
+    from stackcost.results.computed import summarise_again
 
     for folder in folders:
         summary = summarise_again(folder)

@@ -42,7 +42,8 @@ def report(
     folder.
     """
     from stackcost.report import extra
-    from stackcost.report.answer import answer, summarise_again
+    from stackcost.report.answer import answer
+    from stackcost.results.computed import summarise_again
     from stackcost.store import RunFolder
 
     extra.require()

@@ -8,7 +8,7 @@ import pandas
 from stackcost.analysis.head import Head, definition
 from stackcost.library.columns import FIGURES
 from stackcost.library.rows import Row, rounds
-from stackcost.report.answer import computed
+from stackcost.results.computed import computed
 from stackcost.store import RunFolder
 
 

@@ -15,10 +15,10 @@ from stackcost.library import export, rows
 from stackcost.library.columns import TABLES, YES_OR_NO
 from stackcost.published.document import Document, documents
 from stackcost.published.match import matches
-from stackcost.report.answer import current
 from stackcost.report.difference import Difference, differences_from_first
-from stackcost.report.opened import OpenedRuns, named_runs, stored_summary
 from stackcost.report.sampled import sampled_trials
+from stackcost.results.computed import current
+from stackcost.results.opened import OpenedRuns, named_runs, stored_summary
 from stackcost.store import RunFolder
 
 RESULTS = Path("results")

@@ -23,8 +23,8 @@ from stackcost.published.measured import (
     measured,
 )
 from stackcost.report.http_figures import FIRST_GROUP, SINGULAR
-from stackcost.report.opened import OpenedRuns
 from stackcost.report.words import number
+from stackcost.results.opened import OpenedRuns
 
 NOT_MEASURED = "not measured"
 TCP = {

@@ -16,7 +16,7 @@ from stackcost.contracts.system import NETWORK, System, label
 from stackcost.contracts.tls import VariedTls
 from stackcost.published.document import Load, Measurement, Shape
 from stackcost.report.http_figures import Curve, limit_of, series
-from stackcost.report.opened import (
+from stackcost.results.opened import (
     OpenedCeilings,
     OpenedCosts,
     OpenedRuns,

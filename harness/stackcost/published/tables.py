@@ -8,9 +8,9 @@ from stackcost.contracts.words import count
 from stackcost.published.document import Cell, Document, PublishedTable, documents
 from stackcost.published.match import NOT_MEASURED, PublishedMatch, places
 from stackcost.report.flags import mostly_disturbed
-from stackcost.report.opened import OpenedRuns
 from stackcost.report.tables import TextTable
 from stackcost.report.words import number
+from stackcost.results.opened import OpenedRuns
 from stackcost.store import Manifest
 
 SIDECAR = "envoy"  # in the names of the systems that a publication is of

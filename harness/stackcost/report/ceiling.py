@@ -6,24 +6,15 @@ from rich.console import Console
 
 from stackcost.analysis.ceiling.summary import Ceiling, CeilingSummary, TraceRow
 from stackcost.report.flags import search_doubts
-from stackcost.report.stored import summarised
 from stackcost.report.tables import TextTable, system_figure_table
 from stackcost.report.terminal_table import draw
 from stackcost.report.words import number
-from stackcost.store import RunFolder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH, HEIGHT = 8.0, 3.6  # inches
 HELD, LOST, PASSED_OVER = "#009E73", "#D55E00", "#BBBBBB"
-
-
-def ceilings_of(run: RunFolder) -> CeilingSummary:
-    """A stored run's summary, computed from its trials. StackcostError when it holds none."""
-    from stackcost.analysis.ceiling.summarise import summarise_ceilings
-
-    return summarised(run, summarise_ceilings)
 
 
 def trace_table(ceiling: Ceiling) -> TextTable:

@@ -1,6 +1,5 @@
 """The terminal: what is printed is text, whatever a stored run says."""
 
-import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -8,11 +7,6 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from stackcost.report.plain import visible
-
-
-def say(doing: str) -> None:
-    """What a command does now, on the standard error output, so that answers can be piped."""
-    print(f"stackcost {doing}", file=sys.stderr, flush=True)
 
 
 class PlainConsole(Console):

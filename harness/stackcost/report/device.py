@@ -2,32 +2,14 @@
 
 from rich.console import Console
 
-from stackcost.analysis.event_summary import EventSummary, summarise_events
-from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.event_settings import FORMAT
+from stackcost.analysis.event_summary import EventSummary
 from stackcost.report.ceiling import sentences_of
 from stackcost.report.flags import event_doubts
-from stackcost.report.opened import OpenedRuns
-from stackcost.report.stored import summarised
 from stackcost.report.tables import system_figure_table
 from stackcost.report.terminal_table import draw
-from stackcost.store import RunFolder
+from stackcost.results.opened import OpenedRuns
 
 TABLE_CACHE = "nf_conntrack"  # slab cache of the entries of connection tracking
-
-
-def events_of(run: RunFolder) -> EventSummary:
-    """A stored run's summary, computed from its trials.
-
-    StackcostError if it has no trials, or another version stored it.
-    """
-    manifest = run.manifest()
-    if manifest.experiment.get("events_format") != FORMAT:
-        raise StackcostError(
-            f"another version of stackcost wrote {run.path}, in another format than {FORMAT}",
-            manifest.again,
-        )
-    return summarised(run, summarise_events)
 
 
 def sentences(summary: EventSummary) -> list[str]:

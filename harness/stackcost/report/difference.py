@@ -24,12 +24,12 @@ from stackcost.analysis.system_series import (
 from stackcost.analysis.thresholds import RATE
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import rate_words
-from stackcost.report.answer import computed
 from stackcost.report.flags import failures, mostly_disturbed
-from stackcost.report.opened import OpenedRuns
-from stackcost.report.stored import hosts_of
 from stackcost.report.tables import TextTable
 from stackcost.report.words import UNKNOWN, change_of, verdict_of, with_range
+from stackcost.results.computed import computed
+from stackcost.results.opened import OpenedRuns
+from stackcost.results.stored import hosts_of
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import moment
 

@@ -15,11 +15,11 @@ from stackcost.report.flags import (
 from stackcost.report.http_tls import has_tls, tls_parts_answer
 from stackcost.report.http_versions import has_versions, versions_answer
 from stackcost.report.network import network_answer, varies_network
-from stackcost.report.opened import OpenedRuns
 from stackcost.report.paths import is_path, paths_answer
 from stackcost.report.plots import cost_by_system
 from stackcost.report.story import of_runs, title
 from stackcost.report.why import why_sentences
+from stackcost.results.opened import OpenedRuns
 
 OF_ONE_RUN = (
     (is_path, paths_answer),

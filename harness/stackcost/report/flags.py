@@ -11,7 +11,7 @@ from stackcost.analysis.head import Head
 from stackcost.analysis.remedies import remedy
 from stackcost.analysis.summary import Summary, TrialRow
 from stackcost.contracts.words import count
-from stackcost.report.stored import ONE_CORE
+from stackcost.results.stored import ONE_CORE
 
 REPEATED = re.compile(r"; repeated as trial \d+")
 SHOWN = 3  # reasons besides failures; `stackcost show --long` and the report have every trial

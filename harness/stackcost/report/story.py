@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.analysis.summary import ServerResult, Summary
 from stackcost.contracts.words import count
-from stackcost.report.congestion import congestion_sentence
 from stackcost.report.flags import mostly_disturbed, not_used, searches_disturbed
-from stackcost.report.opened import AnySummary, OpenedRuns
 from stackcost.report.words import number
+from stackcost.results.congestion import congestion_sentence
+from stackcost.results.opened import AnySummary, OpenedRuns
 
 
 def title(runs: OpenedRuns) -> str:

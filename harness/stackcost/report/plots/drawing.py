@@ -98,13 +98,13 @@ def _plain_text(figure: Figure) -> Iterator[None]:
 
 
 def panels(
-    count: int, same_scale: bool = False, height: float = HEIGHT
+    count: int, same_scale: bool = False, height: float = HEIGHT, across: int = ACROSS
 ) -> tuple[Figure, list[Axes]]:
-    """A figure of so many axes, at least one, in rows of `ACROSS` (four: of two); `height` of each
+    """A figure of so many axes, at least one, in rows of `across` (four: of two); `height` of each
     row in inches.
     """
     count = max(1, count)
-    across = 2 if count == 2 * 2 else min(count, ACROSS)
+    across = 2 if across == ACROSS and count == 2 * 2 else min(count, across)
     down = -(-count // across)
     figure = Figure(figsize=(WIDTH, height * down), layout="constrained")
     axes = list(figure.subplots(down, across, squeeze=False, sharey=same_scale).flat)

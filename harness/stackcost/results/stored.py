@@ -16,7 +16,7 @@ from stackcost.contracts.dut_settings import BackendOn
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.system import NotMeasured, System, pairs
 from stackcost.contracts.tuning import Change
-from stackcost.report.congestion import congestion_control
+from stackcost.results.congestion import congestion_control
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.folder import StoredTrials
 

@@ -1,0 +1,1 @@
+"""From a stored run to its results as data: computed from its trials, and kept while current."""
