@@ -38,7 +38,7 @@ class HAProxyTcp(Proxy):
 
 
 class HAProxyTls(HAProxyTcp):
-    """The same, and it ends clients' TLS (OpenSSL)."""
+    """HAProxy as a proxy that ends clients' TLS (OpenSSL)."""
 
     name = "dut/tls_haproxy"
     ends_tls = True

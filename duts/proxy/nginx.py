@@ -47,7 +47,7 @@ class NginxTcp(Proxy):
 
 
 class NginxTls(NginxTcp):
-    """The same, and it ends clients' TLS (OpenSSL)."""
+    """nginx as a proxy that ends clients' TLS (OpenSSL)."""
 
     name = "dut/tls_nginx"
     ends_tls = True

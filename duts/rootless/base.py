@@ -49,7 +49,7 @@ class Rootless(Proxy):
         return self.backend.processes() | {f"{POLL_ROLE}-0": self._program.process_id}
 
     def write_files(self) -> None:
-        """It has no configuration file."""
+        """Write nothing: these programs have no configuration file."""
 
     def configuration(self) -> str:
         """Its arguments are all of it."""

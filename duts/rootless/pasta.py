@@ -16,13 +16,13 @@ DISCARD = 9  # the port of a service that answers nothing (RFC 863)
 
 
 class Pasta(Rootless):
-    """It passes the Service's port only."""
+    """pasta, which passes the Service's port only."""
 
     name = "dut/rootless_pasta"
     program, package = "pasta", "passt"
 
     def configure(self) -> None:
-        """It takes the interface of the default route for the one outside."""
+        """Set the default route: pasta takes its interface for the one outside."""
         super().configure()
         self.ip(f"route replace default via {LOAD_ADDRESS}")
 

@@ -76,7 +76,7 @@ class IptablesService(Service):
 
 
 class IptablesLegacyService(IptablesService):
-    """The same rules in the kernel's older tables (ip_tables)."""
+    """A Service by rules in the kernel's older tables (ip_tables)."""
 
     name = "dut/service_iptables_legacy"
     restore = "iptables-legacy-restore"

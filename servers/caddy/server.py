@@ -39,7 +39,7 @@ class Caddy(FileServer):
         return "Caddy has session tickets on all ports or on none"
 
     def program(self) -> list[str]:
-        """It keeps its state in its own folder."""
+        """Its program, which keeps its state in the server's folder."""
         return [
             *(
                 "env",

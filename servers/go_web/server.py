@@ -38,7 +38,7 @@ class GoOnNetstack(Native, UserStack):
         return "Reno"
 
     def command(self) -> list[str]:
-        """The same, with its link."""
+        """Its command, with the link that its stack takes."""
         where = self.endpoint
         return [
             *("env", f"GOMAXPROCS={self.workers}", str(self.native.build())),

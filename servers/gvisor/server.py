@@ -170,7 +170,7 @@ class NginxInGvisor(Native, UserStack):
 
 
 class NginxInGvisorByPtrace(NginxInGvisor):
-    """The same with the older platform, which needs nothing of the host but ptrace."""
+    """nginx in gVisor by the older platform, which needs nothing of the host but ptrace."""
 
     name = "nginx/gvisor-ptrace"
     platform = "ptrace"

@@ -64,7 +64,7 @@ class NginxKernel(HttpProgram):
         return ""
 
     def begin(self) -> None:
-        """As others; StackcostError too if it may not open enough files."""
+        """Begin; StackcostError too if it may not open enough files."""
         super().begin()
         self._check_open_files()
 

@@ -55,7 +55,7 @@ class Rustls(Native, FileServer):
         super().write_files()
 
     def configuration(self) -> dict[str, str]:
-        """It has no configuration file."""
+        """Nothing: it has no configuration file."""
         return {}
 
     def requests_counted(self) -> int | None:

@@ -58,7 +58,7 @@ class SmallByEpoll(HttpProgram):
 
 
 class SmallOnMptcp(SmallByEpoll):
-    """The same by epoll, from a listener of MPTCP: clients may use it, or TCP as the load does."""
+    """The small server by epoll, from a listener of MPTCP: clients may use it, or TCP."""
 
     name = "small-mptcp/kernel"
     how = "mptcp"
@@ -70,8 +70,8 @@ class SmallOnMptcp(SmallByEpoll):
 
 
 class SmallByBusyPolls(SmallByEpoll):
-    """The same by epoll, which polls the interface while there is work; the kernel's own polls are
-    held back meanwhile (Documentation/networking/napi.rst, "IRQ suspension").
+    """The small server by epoll, which polls the interface while there is work; the kernel's own
+    polls are held back meanwhile (Documentation/networking/napi.rst, "IRQ suspension").
     """
 
     name = "small-busy/kernel"
@@ -110,7 +110,7 @@ class SmallByUring(SmallByEpoll):
 
 
 class SmallByUringZeroCopy(SmallByUring):
-    """The same with sends that the kernel does not copy."""
+    """The small server by io_uring, with sends that the kernel does not copy."""
 
     name = "small-uring-zc/kernel"
     how = "uring-zc"

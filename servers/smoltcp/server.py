@@ -8,7 +8,7 @@ from stackcost.servers.user_stack import COUNTER, UserStack
 
 
 class Smoltcp(Native, UserStack):
-    """It has one thread, whatever `workers` says. It speaks IPv4 to one gateway."""
+    """A server on smoltcp: one thread, whatever `workers` says, and IPv4 to one gateway."""
 
     name = "rust/smoltcp"
     native = NativeProgram("smoltcp-web", Path(__file__).parent, CARGO, (1, 91), ("smoltcp",))

@@ -146,7 +146,7 @@ def compare(a: Series, b: Series, design: Design, rate: float = RATE) -> Compari
 
 
 def ratio_of(a: Series, b: Series, design: Design) -> Comparison:
-    """The same without a verdict."""
+    """The ratio of one figure of B over A's, without a verdict."""
     (found,) = compare_all([Question(a, b, design, judged=False)])
     return found
 

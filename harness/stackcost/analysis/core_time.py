@@ -312,7 +312,7 @@ def engine_busy_seconds(readings: Readings, engine: str) -> float | None:
 
 
 def engine_busy_share(readings: Readings, engine: str) -> float | None:
-    """The same as a share (0 to 1) of all its time."""
+    """Share (0 to 1) of an engine's time in which it was busy."""
     busy = engine_busy_seconds(readings, engine)
     whole = readings.growth("engine.time", engine=engine)
     return busy / whole if busy is not None and whole else None

@@ -78,7 +78,7 @@ def server_cost(readings: Readings) -> Cost:
 
 @kept
 def uncorrected_cost(readings: Readings) -> Cost:
-    """The same for the whole window, without correction for slowed cores."""
+    """`server_cost` of the whole window, without correction for slowed cores."""
     if has_peer(readings):
         busy = engine_busy_seconds(readings, "peer")
         told = {part: readings.growth(f"engine.{part}_time", engine="peer") for part in BUSY_PARTS}

@@ -102,7 +102,7 @@ class EventTrial:
 
     @property
     def after(self) -> float | None:
-        """The same from then on, until the flood ended."""
+        """The rate from then on, until the flood ended."""
         settings = self.load.settings
         broken = self.load.event in BROKEN
         end = settings.cut_seconds if broken else settings.flood_ends

@@ -61,7 +61,7 @@ def _grown(readings: Readings, counter: str) -> float | None:
 
 
 def completed_rate(readings: Readings) -> float | None:
-    """The same per second of the phase."""
+    """Completed connections per second of the phase."""
     count = completed_in(readings)
     return None if count is None else count / readings.phases[readings.phase].length
 

@@ -87,7 +87,7 @@ def _version(
 
 
 def _compared(costs: Sequence[VersionCost]) -> list[VersionCost]:
-    """The same with comparisons against HTTP/1.1 of the same system, all judged together."""
+    """The rows with comparisons against HTTP/1.1 of the same system, all judged together."""
     bases = {each.system: each for each in costs if each.version == OLDEST}
     asked: dict[tuple[int, str], Question] = {}
     for at, each in enumerate(costs):

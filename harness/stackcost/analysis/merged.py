@@ -49,7 +49,7 @@ def merged(trials: Iterable[Trial]) -> dict[Of, HdrHistogram]:
 
 
 def by_second(trials: Iterable[Trial]) -> Iterator[Part]:
-    """The same of each second of each trial; none of trials that were stored without."""
+    """Histograms of each second of each trial; none of trials that were stored without."""
     for trial in trials:
         for second in trial.traffic.seconds:
             since = trial.phases["sustain"].start

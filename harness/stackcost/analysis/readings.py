@@ -95,7 +95,7 @@ class Readings:
         return sum(known) if known else None
 
     def rate(self, metric: str, **wanted: str) -> float | None:
-        """The same per second of the phase."""
+        """Growth of a counter per second of the phase."""
         grown = self.growth(metric, **wanted)
         return None if grown is None else grown / self.phases[self.phase].length
 

@@ -163,7 +163,7 @@ def cost_series(figures: Mapping[tuple[str, float | None], SystemFigure], test: 
 
 
 def at_loads(series: Series, loads: Collection[float], reason: str = "") -> Series:
-    """The same only at these loads. `reason`: why there are none, if there are none."""
+    """The series at these loads alone. `reason`: why there are none, if there are none."""
     rounds = {
         number: {load: seen for load, seen in trials.items() if load in loads}
         for number, trials in series.rounds.items()

@@ -112,7 +112,7 @@ def first_engine(guest: Guest) -> Iterator[Generator | None]:
 
 
 def _with_least_priority(argv: list[str], **options: Any) -> "subprocess.Popen[Any]":
-    """It polls without pause, while QEMU needs the cores."""
+    """The command with the least priority: it polls without pause, while QEMU needs the cores."""
     return subprocess.Popen(["nice", "-n", "19", *argv], **options)
 
 

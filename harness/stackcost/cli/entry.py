@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def _with_paths(words: str) -> str:
-    """The same with the whole path of each page of docs/ that is not below this folder."""
+    """Help with the whole path of each page of docs/ that is not below this folder."""
 
     def path_of(page: re.Match[str]) -> str:
         here, there = Path(page[0]), SUITE / page[0]

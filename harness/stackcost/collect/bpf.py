@@ -146,7 +146,7 @@ class BpfObject:
         return self._batch(self._library.bpf_map_lookup_batch, name, key, value, most)
 
     def take_hash(self, name: str, key: type[Any], value: type[Any], most: int) -> Entries:
-        """The same; the hash is empty afterwards."""
+        """Read a hash as `read_hash` does, and empty it."""
         return self._batch(self._library.bpf_map_lookup_and_delete_batch, name, key, value, most)
 
     def _batch(self, call: Any, name: str, key: type[Any], value: type[Any], most: int) -> Entries:

@@ -179,7 +179,7 @@ class StackSamples(Collector):
         return labels
 
     def _kind(self, key: StackKey, stack: str) -> str:
-        """As the exact account books it, which divides a call at the kernel's tracepoints."""
+        """The kind as the exact account books it: calls are divided at the kernel's tracepoints."""
         if key.idle:
             return IDLE_TASK[key.idle != ENTERING]
         if key.softirq:

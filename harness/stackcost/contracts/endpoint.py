@@ -44,7 +44,7 @@ class Endpoint(Place):
     gateways: tuple[ClientGateway, ...] = ()
 
     def placement(self, workers: int = 1, flows: int = 0) -> Placement:
-        """The same for a stack; `workers`, `flows`: see `Placement`."""
+        """This place for a stack; `workers`, `flows`: see `Placement`."""
         listens = self.address, self.port
         where = self.namespace, self.interface, self.cpus, self.folder
         return Placement(*where, listens, workers, flows)

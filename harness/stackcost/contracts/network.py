@@ -40,7 +40,7 @@ class NetworkSettings(BaseModel):
         return bool(self.loss or self.reorder or self.duplicate or self.jitter_ms or self.rate_mbit)
 
     def parameters(self) -> dict[str, float]:
-        """The same as settings of the generator's RPC stackcost_set_impairment."""
+        """Settings of the generator's RPC stackcost_set_impairment."""
         given = {
             "loss": self.loss,
             "delay_us": round(self.delay_ms * 1000),

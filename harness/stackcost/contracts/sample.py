@@ -71,7 +71,7 @@ class DeferredSamples(Sequence[Sample]):
         return [sample for make in self._parts.values() for sample in make()]
 
     def of(self, names: Collection[str]) -> Iterator[Sample]:
-        """Those of the parts that have one of these metrics. No other is made, and none is kept."""
+        """Samples of the parts that have one of these metrics; no other is made, none is kept."""
         for metrics, make in self._parts.items():
             if any(each.name in names for each in metrics):
                 yield from make()

@@ -85,7 +85,7 @@ class TlsSettings(BaseModel):
         return (asked or cls()).model_copy(update={"resumption": by == "tls-resumed"})
 
     def parameters(self) -> dict[str, Any]:
-        """The same for the generator's RPC stackcost_set_tls."""
+        """Settings of the generator's RPC stackcost_set_tls."""
         given = {name: value for name, value in self if value}
         if self.certificate:
             given["certificate"] = self.certificate.upper()
@@ -140,7 +140,7 @@ class TlsCounts(StoredData):
 
     @property
     def handshakes(self) -> int:
-        """Those that were complete."""
+        """Handshakes that were complete."""
         return self.handshakes_full + self.handshakes_resumed
 
     @property

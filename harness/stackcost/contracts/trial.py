@@ -65,13 +65,13 @@ class Trial(StoredData):
         return found[0] if found else None
 
     def load_of(self, kind: type[Kind]) -> Kind:
-        """The same of a trial that must have a load of this kind."""
+        """The load of a trial that must have one of this kind."""
         found = self.load_as(kind)
         assert found is not None, f"trial {self.number} has no {kind.__name__}"
         return found
 
     def as_planned(self, number: int) -> Self:
-        """The same trial of the plan under another number; what is read in one is not in the other.
+        """This trial of the plan under another number; what is read in one is not in the other.
 
         Of a trial that has not been made yet.
         """

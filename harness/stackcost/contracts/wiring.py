@@ -124,7 +124,7 @@ class Wiring:
         return self.tested if side == "server" else self.generator_ends
 
     def over(self, versions: "Sequence[IpVersion]") -> "Wiring":
-        """The same with ports of these IP versions, the clients' side first."""
+        """This wiring with ports of these IP versions, the clients' side first."""
         clients, servers = (
             port if version == 4 else _over_ipv6(port)
             for port, version in zip(self.ports, versions, strict=True)
@@ -132,7 +132,7 @@ class Wiring:
         return replace(self, ports=(clients, servers))
 
     def with_server(self) -> "Wiring":
-        """The same with a server on the kernel's stack where the generator has its server port."""
+        """This wiring with a server on the kernel's stack in place of the generator's server."""
         last = self.links[-1]
         return replace(
             self,

@@ -222,7 +222,7 @@ class Dut(Server):
             raise StackcostError(f"{self.name} does not forward to {to}: {way.strip()}")
 
     def response_length(self) -> int:
-        """As probed from the server behind it; without one, as the experiment sets it."""
+        """Bytes as probed from the server behind it; without one, as the experiment sets it."""
         return self.backend.response_length() if self.backend else self.settings.response_bytes
 
     def requests_served(self) -> int | None:

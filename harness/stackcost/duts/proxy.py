@@ -162,7 +162,7 @@ class Proxy(Dut):
             )
 
     def response_length(self) -> int:
-        """As probed through it; with the generator as the server, as the experiment sets it."""
+        """Bytes as probed through it; of the generator's server, as the experiment sets it."""
         return self._ask().length if self.wired.server else self.settings.response_bytes
 
     def processes(self) -> dict[str, int]:

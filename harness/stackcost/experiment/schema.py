@@ -308,8 +308,8 @@ class Experiment(Section):
         return self.counted is None and (self.bed is None or None in self.bed.hosts)
 
     def as_counted(self, kernels: Sequence[str] = ()) -> "Experiment":
-        """The same, counted; what is there already stays. `kernels`: to compare, by version or
-        absolute path; none: as it says.
+        """This experiment, counted; what is there already stays. `kernels`: to compare, by version
+        or absolute path; none: as it says.
         """
         own, matrix = self.counted or Counted(), self.matrix
         if len(kernels) == 1:
@@ -354,7 +354,7 @@ class Experiment(Section):
         return self.network != NetworkSettings() or bool(self.matrix.network)
 
     def offering(self, rates: list[float], ceiling: float = math.inf) -> "Experiment":
-        """The same experiment with these rates instead of shares of a ceiling.
+        """This experiment with rates instead of shares of a ceiling.
 
         `ceiling`: connections/s that every system holds. Held flows are opened at half of it at
         most: faster ones would only show again that it is the ceiling.

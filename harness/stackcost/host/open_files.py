@@ -24,7 +24,7 @@ def open_files(process: int) -> int:
 
 
 def listed_open_files(process: int) -> int:
-    """The same on every kernel: listed in a mount of /proc that exists for this list alone.
+    """Open files on any kernel: listed in a mount of /proc that exists for this list alone.
 
     What the list makes in the kernel belongs to that mount and goes with it (Linux 5.8 and later).
     """

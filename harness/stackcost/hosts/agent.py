@@ -73,7 +73,7 @@ LOGS = ("*.log", "*.conf", "*.yaml")
 
 
 class Agent:
-    """It makes a server or a generator. `objects`: what can be called now, by its class."""
+    """Makes a server or a generator. `objects`: what can be called now, by its class."""
 
     def __init__(self, folder: Path, say: Callable[[str], None]):
         self._folder = folder
@@ -150,7 +150,7 @@ def run(requests: IO[bytes], output: IO[bytes]) -> None:
 
 
 def main() -> None:
-    """It needs root. What programs print goes to standard error."""
+    """Serve calls until the input ends; needs root. What programs print goes to standard error."""
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     status = 0

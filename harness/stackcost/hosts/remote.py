@@ -81,14 +81,14 @@ class _BothHosts:
 
     @property
     def samples(self) -> list[Sample]:
-        """Those of the other host are fetched first; all in order of time."""
+        """Samples of both hosts in order of time; those of the other one are fetched first."""
         self._fetch()
         self._samples.sort(key=lambda sample: sample.time)
         return self._samples
 
     @property
     def readings(self) -> list[Reading]:
-        """Those of the other host are fetched first."""
+        """Readings of both hosts; those of the other one are fetched first."""
         self._fetch()
         return self._readings
 

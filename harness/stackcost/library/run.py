@@ -37,7 +37,7 @@ class Run:
 
     @classmethod
     def open(cls, runs: Sequence[str | PathLike[str]]) -> Self:
-        """The same as `stackcost.open`."""
+        """Open a stored run, as `stackcost.open` does."""
         folders = [RunFolder.open(_place(Path(each))) for each in runs or named_runs()]
         opened = OpenedRuns()
         for folder in folders:

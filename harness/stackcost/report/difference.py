@@ -83,7 +83,7 @@ class Side:
         return [_began(run.manifest) for run in self.runs]
 
     def figures(self, system: str, blocks: Sequence[int]) -> SystemFigures:
-        """Those of a system, of all runs together. `blocks`: of each run."""
+        """Figures of a system, of all runs together. `blocks`: of each run."""
         return together([figures_of(run.summary, system) for run in self.runs], blocks)
 
 
@@ -221,7 +221,7 @@ def _between_hosts(a: Manifest, b: Manifest) -> list[str]:
 
 
 def _in_short(lines: list[str]) -> list[str]:
-    """The same with one line for each long list, whose order another kernel changes as a whole."""
+    """The lines with one for each long list, whose order another kernel changes as a whole."""
     kept = [line for line in lines if not line.startswith(LONG_LISTS)]
     for name in LONG_LISTS:
         if many := sum(line.startswith(name) for line in lines):
@@ -273,7 +273,7 @@ def differences_from_first(runs: OpenedRuns) -> list[Difference]:
 
 
 def parts_of(found: Difference) -> Difference:
-    """The same for the parts of the judged figures: kinds of time, vectors, threads, caches."""
+    """The difference in the parts of judged figures: kinds of time, vectors, threads, caches."""
     kept = [
         each
         for each in found.comparisons

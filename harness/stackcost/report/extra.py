@@ -12,7 +12,7 @@ INSTALL = "pip install 'stackcost[notebooks]'"
 
 
 def missing() -> list[str]:
-    """Those that are not installed."""
+    """Packages of the extra that are not installed."""
     return [name for name in PACKAGES if not _installed(name)]
 
 

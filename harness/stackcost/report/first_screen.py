@@ -48,7 +48,7 @@ def _under(heading: str, text: str) -> list[str]:
 
 
 def _doubts(runs: OpenedRuns) -> list[str]:
-    """Those of each run, what was not served as asked before others; of several, each begins with
+    """Doubts of each run, what was not served as asked before others; of several, each begins with
     its run's title.
     """
     found: list[tuple[str, list[str]]] = []

@@ -152,7 +152,7 @@ def event_doubts(summary: EventSummary) -> list[str]:
 
 
 def failures_list(summaries: Iterable[Summary]) -> str:
-    """The same of some runs as a list with a heading; empty if everything was served."""
+    """What was not served, of some runs, as a list with a heading; empty if all was served."""
     lines = [f"- {line}" for summary in summaries for line in failures(summary)]
     return "**Not served as asked:**\n\n" + "\n".join(lines) if lines else ""
 
@@ -191,7 +191,7 @@ def _most_frequent(reasons: Iterable[Doubted], trials: int) -> list[str]:
 
 
 def _with_remedy(trials: Sequence[Sequence[Doubted]]) -> list[str]:
-    """The same of what disturbed each trial, and what helps against the commonest cause."""
+    """What disturbed each trial, and what helps against the commonest cause."""
     causes = [found[0] for found in trials if found]
     helps = [f"{remedy(_commonest(causes).reason)}."] if causes else []
     return _most_frequent(chain.from_iterable(trials), len(trials)) + helps

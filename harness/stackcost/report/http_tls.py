@@ -20,7 +20,7 @@ KINDS = ("user", "system", "irq", "softirq")
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """The same test without and with TLS on one system."""
+    """One test without and with TLS on one system."""
 
     system: str
     plain: Level

@@ -58,7 +58,7 @@ def listing_table(results: Path, runs: Sequence[Mapping[str, Any]]) -> TextTable
 
 
 def listing_lines(results: Path, runs: Sequence[Mapping[str, Any]]) -> str:
-    """The same as lines, of thousands of runs."""
+    """Thousands of runs as lines."""
     table = listing_table(results, runs)
     rows = [[visible(cell).replace("\n", " ") for cell in row] for row in table.rows]
     rows.insert(0, [*table.columns])

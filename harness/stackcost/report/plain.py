@@ -20,12 +20,12 @@ _PICTURES, _DELETE, _OTHER = 0x2400, "\u2421", "\ufffd"  # Unicode's block "Cont
 
 
 def visible(text: str) -> str:
-    """The same with a sign in the place of each character that would control a terminal."""
+    """A text with a sign in the place of each character that would control a terminal."""
     return _UNSEEN.sub(_picture, text)
 
 
 def cell_html(text: str) -> str:
-    """As the text of an HTML element or attribute."""
+    """A cell as the text of an HTML element or attribute."""
     return escape(visible(text))
 
 

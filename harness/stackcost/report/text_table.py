@@ -32,7 +32,7 @@ class TextTable:
         return f"{self.title.partition(':')[0]}: unknown, because {self.reason}."
 
     def brief(self) -> "TextTable":
-        """The same with what all rows share said once, in the title: columns in which nothing is
+        """The table with what all rows share said once, in the title: columns in which nothing is
         known, and how often intervals hold the truth.
         """
         return self._without_unknown()._with_one_coverage()

@@ -33,7 +33,7 @@ def with_range(spread: "Spread") -> str:
 
 
 def range_or_reason(spread: "Spread") -> str:
-    """The same; of an unknown figure with the reason."""
+    """`with_range`; of an unknown figure with the reason."""
     if spread.median is None and spread.reason:
         return f"{UNKNOWN}: {spread.reason}"
     return with_range(spread)

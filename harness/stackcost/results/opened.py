@@ -95,7 +95,7 @@ class OpenedRuns:
 
 
 def _numbered(summary: Summary, number: str) -> Summary:
-    """The same summary with `number` before the name of every system."""
+    """A summary with `number` before the name of every system."""
 
     def named(part: System | TrialRow | Factor, *fields: str) -> Any:
         return part.model_copy(update={each: number + getattr(part, each) for each in fields})

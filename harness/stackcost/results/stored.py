@@ -89,7 +89,7 @@ def summary_of(run: RunFolder) -> Summary:
 
 
 def summarised(run: RunFolder, summarise: Callable[..., Answer]) -> Answer:
-    """The same of a run of another kind, by its `summarise`."""
+    """The summary of a run of another kind, by its `summarise`."""
     manifest, stored = run.manifest(), trials_of(run)
     setting = state_of(manifest), describe_setting(manifest)
     summary = summarise(stored.trials, run.name, manifest.experiment, *setting)

@@ -174,7 +174,7 @@ def _search(of: CeilingKind, quick: bool) -> SearchSettings:
 
 
 def _search_over_tls(of: CeilingKind, quick: bool) -> SearchSettings:
-    """As above; it starts lower, and opens fewer flows."""
+    """The search over TLS; it starts lower than others, and opens fewer flows."""
     most = TLS_FLOWS_QUICK if quick else TLS_FLOWS
     usual = settings_for(of, quick, QUICK_WIDTH if quick else None, most if of == "flows" else None)
     own: dict[str, float] = {"first_load": TLS_FIRST[of]}

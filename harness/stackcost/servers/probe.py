@@ -41,7 +41,7 @@ def ask(namespace: str, address: str, port: int, request: bytes, tls: bool = Fal
 
 
 def ask_as_load(name: str, address: str, port: int, request: bytes, tls: bool = False) -> Response:
-    """The same from the load's namespace, before a generator attaches; for a peer.
+    """Ask from the load's namespace, before a generator attaches; for a peer.
 
     `name`: of the server. StackcostError also if the status is not 200.
     """
@@ -209,7 +209,7 @@ def statuses(asked: Callable[[], Response]) -> dict[str, int]:
 
 
 def healthy(response: Response, name: str, log: Path) -> Response:
-    """The same response; StackcostError if its status is neither 200 nor 204, which has
+    """The response; StackcostError if its status is neither 200 nor 204, which has
     no body.
 
     `name`, `log`: of the program that answered, for the message.

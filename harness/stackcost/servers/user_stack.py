@@ -20,7 +20,7 @@ class CountingProgram(HttpProgram):
     """
 
     def write_files(self) -> None:
-        """It has none; the socket of a start before is removed."""
+        """Write nothing: there is no configuration; the socket of a start before is removed."""
         (self.endpoint.folder / COUNTER).unlink(missing_ok=True)
 
     def requests_counted(self) -> int | None:
@@ -29,7 +29,8 @@ class CountingProgram(HttpProgram):
 
 
 class UserStack(CountingProgram):
-    """It must be started before the generator attaches: the kernel's stack there probes it.
+    """A program with a TCP stack of its own. It is started before the generator attaches: the
+    kernel's stack there probes it.
 
     The kernel's receive work of a frame ends at the packet socket. A thread polls the interface for
     it, as for a server on the kernel's stack.
@@ -53,7 +54,7 @@ class UserStack(CountingProgram):
         return cls(endpoint, settings)
 
     def start(self) -> None:
-        """As other programs; the length is that of a response to the load's host."""
+        """Start it as other programs; the length is that of a response to the load's host."""
         super().start()
         self._length = super().response_length()
 
@@ -65,7 +66,7 @@ class UserStack(CountingProgram):
             raise self._program.start_error()
 
     def response_length(self) -> int:
-        """As at its start; nothing but the generator can ask it afterwards."""
+        """Bytes as at its start; nothing but the generator can ask it afterwards."""
         return super().response_length() if self._length is None else self._length
 
     def sampled_statuses(self) -> None:

@@ -33,7 +33,7 @@ class PlannedGenerator:
         return f"{self.name} on {self.host}" if self.host else self.name
 
     def plan(self, wiring: Wiring, timeout_factor: float) -> GeneratorPlan:
-        """The same as data for the host that has it. `wiring`: of the whole bed."""
+        """This generator as data for the host that has it. `wiring`: of the whole bed."""
         return GeneratorPlan(
             name=self.name,
             number=self.number,
@@ -76,5 +76,5 @@ def gateways_of(experiment: Experiment) -> tuple[ClientGateway, ...]:
 
 
 def with_macs(gateways: Sequence[ClientGateway], macs: Sequence[str]) -> tuple[ClientGateway, ...]:
-    """The same with the MAC addresses of their interfaces, in the same order."""
+    """The gateways with the MAC addresses of their interfaces, in the same order."""
     return tuple(replace(each, mac=mac) for each, mac in zip(gateways, macs, strict=True))

@@ -59,7 +59,7 @@ def _passed(
 
 
 def frames_since(session: ProfileSession, before: Frames | None) -> Frames | None:
-    """The same since `before` was read."""
+    """Frames by direction since `before` was read."""
     now = count_frames(session)
     if now is None or before is None:
         return None

@@ -75,7 +75,7 @@ def server_settings(experiment: Experiment, kind: type[Server]) -> ServerSetting
 
 
 def _with_tls(settings: ServerSettings, experiment: Experiment) -> ServerSettings:
-    """The same, with the port of the profile served over TLS, if the load has TLS."""
+    """Settings with the port of the profile served over TLS, if the load has TLS."""
     tls, port = experiment.tls, experiment.workload.port
     if tls is None:
         return settings

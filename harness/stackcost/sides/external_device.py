@@ -73,7 +73,7 @@ class ExternalDevice(RemoteStub, RunningServer, of=RunningServer):
 
     @override
     def handle(self, call: Call) -> Any:
-        """As `ANSWERS` has it. A reading that may be unknown is None; the rest is refused."""
+        """Answer as `ANSWERS` has it. What may be unknown is None; the rest is refused."""
         name, returns = call.method.__name__, call.method.__annotations__["return"]
         if name in ANSWERS:
             return ANSWERS[name]
@@ -83,7 +83,7 @@ class ExternalDevice(RemoteStub, RunningServer, of=RunningServer):
 
     @override
     def response_length(self) -> int:
-        """As the experiment sets it for the servers behind the device."""
+        """Bytes as the experiment sets them for the servers behind the device."""
         return self._settings.response_bytes
 
     @contextmanager

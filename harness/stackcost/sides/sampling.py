@@ -24,7 +24,7 @@ class Sampling(Protocol):
 
     @property
     def readings(self) -> list[Reading]:
-        """The same by collector, for who looks at a few of them while a trial runs."""
+        """Everything read so far by collector, for who looks at a few while a trial runs."""
 
     def read_now(self) -> list[Sample]:
         """Read everything now and return it; for the edges of a window."""

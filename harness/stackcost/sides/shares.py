@@ -26,7 +26,7 @@ def divide(count: int, parts: Sequence[float]) -> list[int]:
 
 
 def divide_flows(flows: int, parts: Sequence[float]) -> list[int]:
-    """The same of a limit of flows: each has one or more, because 0 is no limit in a profile.
+    """Divide a limit of flows: each has one or more, because 0 is no limit in a profile.
 
     0 stays 0. StackcostError if there are fewer flows than parts.
     """

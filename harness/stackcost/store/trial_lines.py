@@ -46,7 +46,7 @@ def is_whole(line: bytes) -> bool:
 
 
 def set_aside(line: bytes, numbers: Collection[int], reason: str) -> bytes:
-    """The same line, marked when its trial is one of `numbers` and is not set aside yet."""
+    """A line, marked when its trial is one of `numbers` and is not set aside yet."""
     try:
         trial = decode(line)
     except ValueError:

@@ -116,7 +116,7 @@ class Ceiling(SummaryPart):
 
 
 class RepeatedCeiling(SummaryPart):
-    """The same ceiling found several times.
+    """A ceiling that was found several times.
 
     `range_share`: highest less lowest, as a share of the median. `wanted_share`: what that should
     stay within; `sentence` says whether it does, and what disturbed the searches if it does not.

@@ -52,7 +52,7 @@ def total(readings: Readings) -> float | None:
 
 
 def by_function(readings: Readings) -> dict[str, float]:
-    """The same by function; those of little weight are one."""
+    """Instructions by function; those of little weight are one."""
     every = _each(readings, "function", side="server")
     least = LEAST * sum(every.values())
     found = {name: count for name, count in every.items() if count >= least}

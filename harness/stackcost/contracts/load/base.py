@@ -151,6 +151,6 @@ class Load(StoredData):
 
     @property
     def unexpectedly_retransmitted(self) -> int:
-        """Those that no network of the experiment is the reason of."""
+        """Segments sent again that no network of the experiment is the reason of."""
         expected = self.network is not None and self.network.asked.sends_again
         return 0 if expected else self.retransmitted

@@ -57,7 +57,7 @@ class HttpClients(Load):
 
     @property
     def http_settings(self) -> HttpSettings | None:
-        """The same as `settings`."""
+        """What the clients were asked for: `settings`."""
         return self.settings
 
     @property

@@ -20,7 +20,7 @@ def figure_table(summary: Summary) -> TextTable:
 
 
 def own_figure_table(summary: Summary) -> TextTable:
-    """Those that the user's own collectors brought; without rows if there are none."""
+    """Figures that the user's own collectors brought; without rows if there are none."""
     names = []
     for name in _names(summary):
         what = definition(name, summary.definitions)

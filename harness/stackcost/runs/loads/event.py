@@ -29,7 +29,7 @@ class Events(LoadKind[ProfileSession, DeviceEvent]):
     """Events of a device, each on a test bed of its own."""
 
     def seconds(self, load: DeviceEvent) -> float:
-        """As its settings say."""
+        """Seconds that the event's settings say."""
         return load.settings.length(load.event)
 
     def words(self, load: DeviceEvent) -> str:

@@ -48,7 +48,7 @@ class Holding:
 
     @classmethod
     def of(cls, experiment: Experiment) -> "Holding":
-        """As the section `memory` of an experiment says."""
+        """What the section `memory` of an experiment says."""
         part = experiment.memory
         return cls(settle_s=part.settle_s, hold_s=part.read_s, close_s=experiment.load.drain_s)
 

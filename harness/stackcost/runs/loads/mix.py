@@ -28,7 +28,7 @@ class Mix(LoadKind[ProfileSession, MixedLoad]):
         self._settings = settings
 
     def seconds(self, load: MixedLoad) -> float:
-        """As its settings say."""
+        """Seconds that the settings say."""
         return self._settings.length("mix")
 
     def words(self, load: MixedLoad) -> str:

@@ -34,7 +34,7 @@ class OwnKind(LoadKind[ProfileSession, OwnLoad]):
         ]
 
     def seconds(self, load: OwnLoad) -> float:
-        """As long as a constant load."""
+        """Seconds of a constant load."""
         return load_trial_s(self.part)
 
     def words(self, load: OwnLoad) -> str:
@@ -46,7 +46,7 @@ class OwnKind(LoadKind[ProfileSession, OwnLoad]):
         prepare_load(session)
 
     def offer(self, session: ProfileSession, trial: Trial) -> None:
-        """See `LoadKind`."""
+        """Offer it by the user's `offer_own`."""
         load = trial.load_of(OwnLoad)
         self.offer_own(session, trial, load)
 

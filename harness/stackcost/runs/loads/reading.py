@@ -54,7 +54,7 @@ def reading_server(
 
 @contextmanager
 def reading(session: ProfileSession, trial: Trial, load: ProfileTraffic) -> Iterator[None]:
-    """The same, and what the generators count of the whole of it.
+    """Read a trial's samples, and what the generators count of the whole of it.
 
     The load is offered inside, and its flows have ended at the end.
     """

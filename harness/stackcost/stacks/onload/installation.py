@@ -56,7 +56,7 @@ class Installation:
         return [*self._modules(), *self._programs(), *self._driver()]
 
     def lacks(self) -> str:
-        """The same as one sentence; empty when nothing is missing."""
+        """What is missing as one sentence; empty when nothing is."""
         found = self.missing()
         said = "; ".join(f"{each.part} ({each.established})" for each in found)
         return f"Onload cannot run here, it lacks {said}" if found else ""

@@ -161,7 +161,7 @@ class Onload(Stack):
 
     @property
     def kept_sockets(self) -> int:
-        """Those of its cache, for the next connections."""
+        """Sockets that it keeps in its cache, for the next connections."""
         return self._settings.cached_sockets
 
     def processes(self) -> dict[str, int]:

@@ -83,7 +83,7 @@ class OnloadSettings:
     adjusted: list[Adjustment]
 
     def text(self) -> str:
-        """As a file of Onload's. Fragments come last, as the first to set a value wins.
+        """The profile as a file of Onload's. Fragments come last, as the first to set a value wins.
 
         A cluster of 0 (none) has to come after them: they divide by its size.
         """
