@@ -19,7 +19,8 @@ from stackcost.cli import main
 from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
 from stackcost.host.modules import hidden
-from stackcost.report import answer, notebook
+from stackcost.report import notebook
+from stackcost.results import computed as results
 from stackcost.runs import comparison as feeder
 from stackcost.runs import record
 from stackcost.store import RunFolder
@@ -84,7 +85,7 @@ if __name__ == "__main__":
     lock.state_folder = lambda: STATE
     feeder.run_experiment = made_up_run
     record._finish = first_reaching("recording", record._finish)
-    answer.computed = first_reaching("computing", answer.computed)
+    results.computed = first_reaching("computing", results.computed)
     if "rendering" in waits:
         notebook._join = one_cell
     sys.argv = [sys.argv[0], *(w for w in sys.argv[2:] if w not in STEPS)]

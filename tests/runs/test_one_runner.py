@@ -22,7 +22,7 @@ OWN = {
 }
 # The gate's history names the machine, too, and the agent of another host tells its own.
 ALSO = {
-    ("gate/this_machine.py", "describe_machine"),
+    ("gate/measure.py", "describe_machine"),
     ("hosts/agent.py", "describe_machine"),
 }
 
