@@ -160,7 +160,7 @@ def distributions(figure: Judged, wanted: Spread, now: Spread, limit: float) -> 
     def place(value: float) -> int:
         return round((value - low) / ((high - low) or 1.0) * (PLOT_WIDTH - 1))
 
-    rows = [f"{figure.unit}, {low:,.0f} to {high:,.0f}:"]
+    rows = [f"{figure.unit}, {low:,.0f} to {high:,.0f}; | is the required minimum"]
     for name, each in (("wanted", wanted), ("now", now)):
         marks = [" "] * PLOT_WIDTH
         marks[place(floor)] = "|"
