@@ -11,6 +11,7 @@ from stackcost.gate.measure import LONGEST_SUSTAIN_S, SUSTAIN_S, next_sustain
 from stackcost.gate.trial import GateTrial, disturbance, gate_trial
 from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import add_other_program, counter, gauge, load_trial, slow_slices, tenths
+from tests.report import counted
 
 
 def found(trial: Trial) -> GateTrial:
@@ -95,3 +96,11 @@ def test_a_trial_of_which_nothing_was_counted_is_no_value() -> None:
     trial.samples = [each for each in trial.samples if each.metric != "trex.counter"]
     with pytest.raises(StackcostError, match="no connection was counted in trial 1 of nginx"):
         found(trial)
+
+
+def test_a_counted_trial_has_its_instructions_by_function_and_no_time() -> None:
+    gate = gate_trial(Readings(counted.trial("nginx/kernel", 1, 1), (1,)), CONTEXT)
+    functions = {"tcp_ack": 60_000, "tcp_v4_rcv": 30_000, "nginx": 20_000, "others": 0}
+    wanted = {f"instructions_by_function.{name}": each for name, each in functions.items()}
+    assert gate.figures.items() >= ({"instructions": 110_000} | wanted).items()
+    assert not gate.disturbed and not gate.limited and "whole_cores_rate" not in gate.figures
