@@ -65,7 +65,7 @@ def received(samples: list[Sample], metric: str, **wanted: str) -> dict[str, flo
     return found
 
 
-@pytest.mark.parametrize("walks", [20, 400])
+@pytest.mark.parametrize("walks", [pytest.param(20, marks=pytest.mark.long), 400])
 def test_rules_are_netfilter_by_what_packets_through_them_take_more(
     namespace: str, walks: int
 ) -> None:

@@ -75,13 +75,13 @@ def test_a_server_under_load_is_accounted_for(tmp_path: Path) -> None:
         with Sampler(collectors, interval_s=0.5, cpus=[load_cpu]) as sampler:
             pinned = ["taskset", "--cpu-list", str(load_cpu)]
             url = f"http://127.0.0.1:{port}/body"
-            arguments = ["-t1", "-c32", "-d4", "-H", "Connection: close", url]
+            arguments = ["-t1", "-c32", "-d3", "-H", "Connection: close", url]
             load = subprocess.Popen([*pinned, "wrk", *arguments], stdout=subprocess.PIPE)
             time.sleep(0.7)
             start = time.monotonic()
             sampler.read_now()
             own_start = psutil.Process(server).cpu_times()
-            time.sleep(2.5)
+            time.sleep(1.5)
             sampler.read_now()
             own_end = psutil.Process(server).cpu_times()
             window = Window(start, time.monotonic())

@@ -99,7 +99,10 @@ def _spent(counters: Path) -> tuple[int, int]:
     return first, second
 
 
-@pytest.mark.parametrize(("loops", "calls"), [(0, 1000), (100_000, 0), (20_000, 200)])
+@pytest.mark.parametrize(
+    ("loops", "calls"),
+    [(0, 1000), pytest.param(100_000, 0, marks=pytest.mark.long), (20_000, 200)],
+)
 def test_user_mode_is_what_the_programs_clock_says(tmp_path: Path, loops: int, calls: int) -> None:
     """Of calls alone a few per cent are user mode: the loop around them, and the C library."""
     trial, known = trial_of(tmp_path, loops, calls)
