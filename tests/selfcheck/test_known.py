@@ -29,7 +29,7 @@ WHOLE = QUICK | {
 
 @pytest.mark.parametrize(
     ("quick", "tolerances"),
-    [(True, QUICK), pytest.param(False, WHOLE, marks=pytest.mark.long)],
+    [(True, QUICK), pytest.param(False, WHOLE, marks=[pytest.mark.long, pytest.mark.timeout(900)])],
     ids=["quick", "whole"],
 )
 def test_what_is_known_is_what_is_reported(quick: bool, tolerances: dict[str, float]) -> None:
