@@ -62,7 +62,7 @@ for _ in range({times}):
     left = {size}
     while left: left -= len(client.recv(left, socket.MSG_TRUNC))
 """
-RESPONSES = 60_000
+RESPONSES = 150_000
 COPYING, ENTRY = "copying and checksums", "system-call entry and exit"
 MEMORY = (COPYING, "skb and page allocation")
 

@@ -1,5 +1,6 @@
 """The gate that counts: what it judges, what it names, and which systems it has."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -70,14 +71,15 @@ def test_another_kernel_or_server_is_told(tmp_path: Path) -> None:
 
 def test_keys_of_the_experiment_that_changed_are_told(tmp_path: Path) -> None:
     gate(tmp_path, counts=BEFORE).write_baseline()
-    (tmp_path / "experiments").mkdir()
-    changed = tmp_path / "experiments" / "nginx_kernel.yaml"
+    clone = tmp_path / "another clone"
+    shutil.copytree(REPOSITORY / "trex_profiles", clone / "trex_profiles")
+    (clone / "experiments").mkdir()
+    changed = clone / "experiments" / "nginx_kernel.yaml"
     text = (REPOSITORY / "experiments" / "nginx_kernel.yaml").read_text()
-    text = text.replace("../", f"{REPOSITORY}/").replace("bytes: 2000", "bytes: 1000")
-    changed.write_text(text)
+    changed.write_text(text.replace("bytes: 2000", "bytes: 1000"))
     text = gate(tmp_path, str(changed), counts=RULE).against_baseline(0.01).text
     lines = text.partition("Differences from the baseline")[2].splitlines()
-    assert [line.strip() for line in lines if "experiment." in line] == [
+    assert [line.strip() for line in lines if "experiment." in line or "profiles" in line] == [
         "experiment.workload.response_bytes: 2000 -> 1000"
     ], "another checkout is no difference"
 

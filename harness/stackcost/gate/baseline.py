@@ -93,7 +93,7 @@ def _without_folders(value: Any) -> Any:
         return {_without_folders(key): _without_folders(each) for key, each in value.items()}
     if isinstance(value, list):
         return [_without_folders(each) for each in value]
-    is_path = isinstance(value, str) and re.fullmatch(r"/\S+", value)
+    is_path = isinstance(value, str) and re.fullmatch(r"/[^\n]+", value)
     return Path(value).name if is_path else value
 
 

@@ -32,6 +32,9 @@ CHAIN = "add table ip t; add chain ip t c {{ type filter hook input priority 0; 
 RULE = "add rule ip t c ip saddr 203.0.113.{} drop; "
 NETFILTER = ("nft_", "nf_")
 GETPPID = "__x64_sys_getppid"
+# Memory that a change of rules frees is freed in a batch up to 5 s later (KFREE_DRAIN_JIFFIES,
+# kernel/rcu/tree.c): before the window then, and not in it.
+SETTLED_S = 6
 
 
 class Row(NamedTuple):
@@ -142,7 +145,8 @@ def _own(session: CountingSession, what: str) -> dict[Where, Count]:
 
 
 def connections(session: CountingSession) -> Connection:
-    """Count a window of connections."""
+    """Count a window of connections, when what was changed before has no effect to come."""
+    session.guest.line.run(f"sleep {SETTLED_S}")
     part = session.experiment.counted
     assert part is not None
     load = CountedLoad(offered_cps=part.offered_cps, connections=part.connections)
