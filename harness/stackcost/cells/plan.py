@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.system import pairs
 from stackcost.experiment.matrix import variants
+from stackcost.experiment.matrix_section import Matrix
 from stackcost.experiment.read_file import BED
-from stackcost.experiment.schema import Experiment, Matrix
+from stackcost.experiment.schema import Experiment
 from stackcost.runs.identity import profile_hashes
 
 

@@ -15,7 +15,8 @@ from stackcost.contracts.system import NETWORK, Setting, System
 from stackcost.contracts.tls import TlsSettings
 from stackcost.contracts.tuning import Tier
 from stackcost.experiment.http_schema import HttpLoad
-from stackcost.experiment.schema import Experiment, Matrix
+from stackcost.experiment.matrix_section import Matrix
+from stackcost.experiment.schema import Experiment
 from stackcost.servers.registry import server_class, server_name
 from stackcost.stacks import on_stack, stack_lacks, stack_of_clients
 

@@ -8,21 +8,17 @@ from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from stackcost.bed.tuning import tier_of
 from stackcost.contracts.addresses import AddressRange
 from stackcost.contracts.dut_settings import DutSettings
-from stackcost.contracts.http import Certificate
-from stackcost.contracts.network import Megabits, Milliseconds, NetworkSettings, Probability
+from stackcost.contracts.network import NetworkSettings
 from stackcost.contracts.program_settings import HaproxySettings, ProgramSettings
 from stackcost.contracts.stack import KERNEL
-from stackcost.contracts.system import label
-from stackcost.contracts.tls import TlsSettings, VariedTls
+from stackcost.contracts.tls import TlsSettings
 from stackcost.experiment.auto import resolve_auto
+from stackcost.experiment.counted_section import Counted
 from stackcost.experiment.entries import (
-    Folder,
-    KernelName,
     Once,
     OwnFile,
     ServerName,
@@ -31,19 +27,17 @@ from stackcost.experiment.entries import (
 )
 from stackcost.experiment.hosts import MOST, Bed, GeneratorSection, HostName, SshHost
 from stackcost.experiment.http_schema import HttpLoad
+from stackcost.experiment.matrix_section import Matrix, ResponseBytes
 from stackcost.experiment.profile_load import NO_LOAD, NO_MEMORY, LoadSection, MemorySection
 from stackcost.experiment.section import Core, Section
 from stackcost.servers import registry
 from stackcost.stacks import is_own_file, on_stack
 
-Workers = Annotated[int, Field(ge=1, le=1024)]
-Rules = Annotated[int, Field(ge=0, le=100_000)]
 TcpSettings = Literal["today", "published"]
 COUNTED_ROUNDS = 2  # two boots: what differs between them is what is not exact
 EXTERNAL = "dut/external"
 OPEN_SHARE = 0.5  # of the ceiling that was found, at which held flows are opened
 PORTS = 62_975  # source ports of an address: the engine takes 1024 to 63999 without 4791
-ResponseBytes = Annotated[int, Field(ge=1, le=100_000_000)]
 
 
 class Workload(Section):
@@ -118,107 +112,6 @@ class ServerSection(ProgramSettings):
     tuning: TierName = Field(
         default="stock",
         description="a tier's name, or your own file",
-    )
-
-
-class Matrix(Section):
-    """Every server is measured with every combination of these, which override what they vary.
-
-    Stacks, tiers, cores and workers are those of servers on the kernel's stack or its replacement.
-    """
-
-    model_config = Section.model_config | ConfigDict(serialize_by_alias=True)
-
-    stack: Annotated[list[StackName], Once] = Field(default=[], description="network stacks")
-    tuning: Annotated[list[TierName], Once] = Field(default=[], description="tuning tiers")
-    cores: Annotated[list[Workers], Once] = Field(
-        default=[],
-        description="numbers of server cores; auto: 1, 2, 4 ... all; [3, 6, auto]: those of the "
-        "numbers that there are cores for, and all",
-    )
-    workers: Annotated[list[Workers], Once] = Field(
-        default=[],
-        description="numbers of workers; auto: as of cores",
-    )
-    reuseport: Annotated[list[bool], Once] = Field(default=[], description="of nginx/kernel")
-    certificate: Annotated[list[Certificate], Once] = Field(
-        default=[], description="keys of the server's certificate"
-    )
-    response_bytes: Annotated[list[ResponseBytes], Once] = Field(
-        default=[], description="response lengths"
-    )
-    rules: Annotated[list[Rules], Once] = Field(
-        default=[],
-        description="lengths of lists of rules, of devices with one",
-    )
-    tls: Annotated[list[VariedTls], Once] = Field(
-        default=[],
-        description="TLS of profiles: none, a full handshake of each connection, or resumed ones; "
-        "other settings are those of load.tls",
-    )
-    kernel: Annotated[list[KernelName], Once] = Field(
-        default=[], description="kernels of a counted run; overrides counted.kernel"
-    )
-    network_loss: Annotated[list[Probability], Once] = Field(
-        default=[], alias="network.loss", description="overrides network.loss"
-    )
-    network_delay_ms: Annotated[list[Milliseconds], Once] = Field(
-        default=[], alias="network.delay_ms", description="overrides network.delay_ms"
-    )
-    network_jitter_ms: Annotated[list[Milliseconds], Once] = Field(
-        default=[], alias="network.jitter_ms", description="overrides network.jitter_ms"
-    )
-    network_reorder: Annotated[list[Probability], Once] = Field(
-        default=[], alias="network.reorder", description="overrides network.reorder"
-    )
-    network_duplicate: Annotated[list[Probability], Once] = Field(
-        default=[], alias="network.duplicate", description="overrides network.duplicate"
-    )
-    network_rate_mbit: Annotated[list[Megabits], Once] = Field(
-        default=[], alias="network.rate_mbit", description="overrides network.rate_mbit"
-    )
-
-    @property
-    def network(self) -> dict[str, list[float]]:
-        """The values of each setting of the network that varies."""
-        every = {name: getattr(self, f"network_{name}") for name in NetworkSettings.model_fields}
-        return {name: values for name, values in every.items() if values}
-
-    def parts(self) -> set[str]:
-        """Every part that the matrix can add to a server's name."""
-        varied = self.model_dump(exclude={"stack"})
-        varied["tuning"] = [tier_of(tuning).name for tuning in self.tuning]
-        return {label(setting, each) for setting, values in varied.items() for each in values}
-
-
-class Counted(Section):
-    """A run that counts instructions, at one rate for all: counts hardly depend on it."""
-
-    kernel: KernelName = Field(
-        default="6.1",
-        description="a version that this machine's archive has, such as 6.12, or a file, relative "
-        "to this one: a package of a kernel (.deb), or an image (bzImage) whose modules are in "
-        "files",
-    )
-    command_line: str = Field(default="", description="more words for the kernel's command line")
-    modules: list[str] = Field(default=[], description="more modules of the kernel")
-    files: Folder | None = Field(
-        default=None,
-        description="a folder, relative to this file, whose files are put over the guest's, and "
-        "which has more modules for its kernel: an installed Onload",
-    )
-    script: str = Field(
-        default="", description="shell commands in the guest, after the test bed was made"
-    )
-    connections: int = Field(
-        default=500, ge=10, le=1_000_000, description="in each window that is counted"
-    )
-    offered_cps: float = Field(
-        default=500,
-        gt=0,
-        le=2000,
-        description="connections per second of the guest's clock: 1,000 instructions are a "
-        "microsecond",
     )
 
 

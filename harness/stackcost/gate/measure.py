@@ -216,7 +216,11 @@ class Counts(_Run):
         return CountedConnections(self._target.experiment)
 
 
-RUNS: dict[str, type[_Run]] = {CEILING.title: Searches, COST.title: Counts}
+RUNS: dict[str, type[_Run]] = {
+    WHOLE_CORES.title: Timed,
+    CEILING.title: Searches,
+    COST.title: Counts,
+}
 
 
 def target_of(path: Path, system: str = "", counted: bool = False) -> Variant:
@@ -286,7 +290,7 @@ class ThisMachine:
             systems=[target.system],
             profile_hashes=profile_hashes(experiment),
         ) as campaign:
-            yield RUNS.get(figure.title, Timed)(target, campaign, load)
+            yield RUNS[figure.title](target, campaign, load)
         if campaign.manifest.state == "interrupted":
             raise KeyboardInterrupt  # the run has recorded it; pytest needs it, too
 

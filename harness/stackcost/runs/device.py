@@ -18,8 +18,9 @@ from stackcost.contracts.trial import Trial
 from stackcost.duts.base import Dut
 from stackcost.duts.tracking import TrackingDut
 from stackcost.experiment.matrix import Variant, variants
+from stackcost.experiment.matrix_section import Matrix
 from stackcost.experiment.read_file import on_bed, read_experiment
-from stackcost.experiment.schema import EXTERNAL, Experiment, Matrix
+from stackcost.experiment.schema import EXTERNAL, Experiment
 from stackcost.experiment.section import Section
 from stackcost.files import EXPERIMENTS
 from stackcost.runs.comparison import run_experiment

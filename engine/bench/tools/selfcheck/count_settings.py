@@ -19,10 +19,10 @@ from stackcost.contracts.wiring import (
     SERVER_NAMESPACE,
 )
 from stackcost.counting.kernel import get_kernel
+from stackcost.experiment.counted_section import Counted
 from stackcost.experiment.entries import known_kernel
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import experiment_file, read_experiment
-from stackcost.experiment.schema import Counted
 
 from .counted import Connection, connections, counting
 

@@ -19,9 +19,9 @@ from stackcost.contracts.wiring import SERVER_NAMESPACE
 from stackcost.counting.counts import INSTRUCTIONS, STRING_BYTES, Count, Where, read_counts
 from stackcost.counting.programs import known_program
 from stackcost.counting.session import CountingSession, open_counting_session
+from stackcost.experiment.counted_section import Counted
 from stackcost.experiment.matrix import Variant, variants
 from stackcost.experiment.read_file import experiment_file, read_experiment
-from stackcost.experiment.schema import Counted
 from stackcost.runs.loads.counted import CountedConnections
 from stackcost.servers.registry import server_class
 from stackcost.session.progress import Progress

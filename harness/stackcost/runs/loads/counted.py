@@ -9,8 +9,9 @@ from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.counting.counts import read_counts, samples_of
 from stackcost.counting.session import CountingSession
+from stackcost.experiment.counted_section import Counted
 from stackcost.experiment.matrix import Variant
-from stackcost.experiment.schema import Counted, Experiment
+from stackcost.experiment.schema import Experiment
 from stackcost.runs.loads.kind import LoadKind
 
 WARM_UP_SHARE = 0.4  # of the connections: caches of memory and of routes are filled by then
