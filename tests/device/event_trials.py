@@ -10,7 +10,7 @@ from stackcost.contracts.window import Window
 
 BEGAN = 1_000.0
 SETTINGS = EventSettings(table=1_000, flood=1_200, flood_cps=300, hold_seconds=2, seconds=30)
-PLAN = {"title": "events", "cores": {"load": [0], "server": [1]}}
+PLAN = {"title": "events", "cores": {"load": [0], "server": [1]}, "left_out": []}
 
 
 def group(at: float, name: str, counter: str, value: float) -> Sample:

@@ -7,12 +7,10 @@ from typer.testing import CliRunner
 
 from stackcost.analysis.event_summary import EventResult, summarise_events
 from stackcost.cli.entry import app
-from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.event_settings import FORMAT
 from stackcost.contracts.trial import Trial
 from stackcost.report.device import sentences
 from stackcost.report.listing import runs_in
-from stackcost.results.computed import events_of, summarise_again
+from stackcost.results.computed import summarise_again
 from stackcost.runs.device import (
     PATTERN_TLS,
     ceilings_over_tls,
@@ -47,19 +45,6 @@ def test_a_table_that_never_fills_is_no_exhaustion() -> None:
     found = result(event_trial(full_from=99.0, through_again=99.0))
     assert found["event.at"].median is None and found["event.first_failure"].median is None
     assert found.sentence == "dut/test: its table of 1,000 entries was never full."
-
-
-def test_a_run_that_was_stored_in_another_form_is_distinguished(tmp_path: Path) -> None:
-    run = RunFolder.create(tmp_path, "events")
-    manifest = Manifest(
-        run=run.name,
-        command=["stackcost", "dut", "bridge"],
-        experiment=PLAN | {"events": SETTINGS.model_dump()},
-        machine={},
-    )
-    run.write_manifest(manifest)
-    with pytest.raises(StackcostError, match=r"another version.*again, run: stackcost dut bridge"):
-        events_of(run)
 
 
 def test_nginx_beside_the_generator_on_one_core_is_not_exhausted() -> None:
@@ -107,7 +92,7 @@ def test_mixed_traffic_without_losses_has_no_ceiling_and_says_why() -> None:
 def test_a_run_of_events_is_exported_compared_and_has_a_trend(tmp_path: Path) -> None:
     for recovers in (11.0, 99.0):
         run = RunFolder.create(tmp_path, "events")
-        plan = PLAN | {"events": SETTINGS.model_dump(), "events_format": FORMAT}
+        plan = PLAN | {"events": SETTINGS.model_dump()}
         run.write_manifest(
             Manifest(run=run.name, kind="events", state="complete", experiment=plan, machine={})
         )

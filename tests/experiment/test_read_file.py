@@ -89,12 +89,6 @@ def test_quick_replaces_only_what_it_names() -> None:
         ("    sustain_s: 3", "    sustain_s: 0", "sustain_s: 0", "load.sustain_s: Input should"),
         ("http_hold.py", "http_gone.py", None, "there is no file"),
         ("rounds: 4", "rounds: [4", "server:", "not YAML"),
-        (
-            "server:\n",
-            "nginx:\n",
-            "nginx:",
-            "no such key any more; its settings are in section server, and backends in haproxy",
-        ),
     ],
 )
 def test_a_fault_names_file_line_and_key(

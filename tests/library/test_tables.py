@@ -258,7 +258,14 @@ def test_a_step_of_mixed_traffic_has_a_row_for_each_application() -> None:
         sentence="",
     )
     summary = EventSummary(
-        run="mix", title="", state="complete", machine={}, mixes=[mix], events=[]
+        run="mix",
+        title="",
+        state="complete",
+        machine={},
+        mixes=[mix],
+        events=[],
+        left_out=[],
+        trials=[],
     )
     opened = OpenedRuns()
     opened.add(Manifest(run="mix"), summary)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from stackcost.analysis.ceiling.summary import Ceiling, CeilingSummary, Rate
+from stackcost.contracts.network import NetworkSettings
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.system import NotMeasured, System
 from stackcost.published.document import documents
@@ -69,8 +70,15 @@ def busy_cores(*shares: float) -> list[Sample]:
 
 
 def manifest(**workload: Any) -> Manifest:
-    made: dict[str, Any] = {"nginx": {"workers": 4}, "cores": {"server": [1, 2]}}
-    return Manifest(run="made", state="complete", experiment=made | workload, systems=SEARCHED)
+    made: dict[str, Any] = {
+        "server": {"workers": 4, "reuseport": True, "certificate": "rsa-2048"},
+        "cores": {"load": [0], "server": [1, 2]},
+        "network": NetworkSettings().model_dump(),
+        "load": {"tls": None},
+        "http": None,
+    }
+    machine = {"processors": {"model": "made"}, "kernel": {"release": "6.18.0"}}
+    return Manifest(run="made", experiment=made | workload, systems=SEARCHED, machine=machine)
 
 
 def lacking(server: str, settings: dict[str, Any], why: str) -> NotMeasured:
@@ -99,7 +107,7 @@ def searched(at_least: str = "", system: str = ONE_CORE.name, **workload: Any) -
         server=system, of="connections", rates=[rate], at_least=at_least
     )
     found = CeilingSummary.model_construct(run="made", ceilings=[ceiling])
-    setup = manifest(workload={"response_bytes": 32000} | workload)
+    setup = manifest(workload={"response_bytes": 32000, "tcp": ""} | workload)
     return OpenedRuns(ceilings=[OpenedCeilings(setup, found)])
 
 

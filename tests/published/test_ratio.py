@@ -50,7 +50,7 @@ def test_other_settings_of_tcp_have_no_ratio_and_the_cell_says_so(tcp: str) -> N
 def test_a_link_with_loss_and_one_listening_socket_are_marked_as_well() -> None:
     lossy = searched(tcp="published")
     lossy.costs.clear()
-    lossy.ceilings[0].manifest.experiment["network"] = {"loss": 0.01}
+    lossy.ceilings[0].manifest.experiment["network"]["loss"] = 0.01
     found, cell, _ = told("trex_nginx", "Total-CPS, Kcps", lossy)
     assert found.ratio is None and "over a link with 0.01-loss" in cell
     runs = run_of(

@@ -6,6 +6,7 @@ from typing import Any
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.container import BarContainer
 
+from stackcost.analysis.comparison import Comparison
 from stackcost.analysis.spread import spread
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Factor, Memory, ServerResult
@@ -19,11 +20,13 @@ from tests.report.cells import v4
 
 
 def test_a_factor_of_long_names_leaves_room_for_what_is_drawn() -> None:
+    cost, other = spread([111.0], "us"), spread([42.5], "us")
     factor = Factor(
         name="cpu",
         ratio=spread([2.5, 2.6, 2.7], "1"),
-        baseline_cost=spread([111.0], "us"),
-        against_cost=spread([42.5], "us"),
+        baseline_cost=cost,
+        against_cost=other,
+        comparison=Comparison(unit="us", a=other, b=cost),
         at="3,600 connections/s, 76% of what nginx/kernel holds, 4 of its trials flagged",
         baseline="nginx/kernel",
         against="astf-peer",
@@ -41,7 +44,7 @@ def test_a_factor_of_long_names_leaves_room_for_what_is_drawn() -> None:
 def memory(counted: str, total: float) -> Memory:
     sizes = {"per_flow.slab": 4225.0, "per_flow.pools": 196.0, "total": total}
     figures = {f"memory.{name}": spread([each], "B") for name, each in sizes.items()}
-    return Memory(figures=figures, counted=[counted], points={})
+    return Memory(figures=figures, counted=[counted], counted_caches=[], points={})
 
 
 def test_a_bar_of_memory_is_as_long_as_its_total() -> None:

@@ -12,8 +12,6 @@ from stackcost.analysis.ceiling.settings import settings_for
 from stackcost.cli.entry import app
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad
-from stackcost.results.computed import summarise_again
-from stackcost.results.opened import open_runs
 from stackcost.store import RunFolder
 from tests.analysis.runs import compared
 from tests.analysis.trials import gauge
@@ -77,18 +75,6 @@ def test_kernels_of_two_emulated_hosts_are_compared_by_bytes_and_marked(tmp_path
     assert verdicts["nginx/kernel: memory.total", "open flows"] is not None
     costs = [each for each in judged if each["figure"].endswith("nginx/kernel: server_cpu_total")]
     assert all(each["ratio"] is None for each in costs), "no cost of an emulator"
-
-
-def test_a_summary_of_an_older_version_is_one_clear_sentence(tmp_path: Path) -> None:
-    run = store(tmp_path, compared())
-    summarise_again(run)
-    old = run.summary() | {"format": "stackcost-summary/1"}
-    for level in old["servers"][0]["levels"]:
-        level["server_cpu"] = {"user": level.pop("figures")["server_cpu.user"]}
-    (run.path / "summary.json").write_text(json.dumps(old))
-    with pytest.raises(StackcostError, match="another version of stackcost wrote the summary"):
-        open_runs([run.path])
-    assert json.loads(stackcost("ls", str(tmp_path), "--json"))[0]["state"] == "complete"
 
 
 def test_several_runs_of_each_side_tell_how_far_runs_are_apart(tmp_path: Path) -> None:
@@ -196,7 +182,7 @@ def test_a_run_without_trials_or_with_a_damaged_manifest_says_what_helps(tmp_pat
     error = refused("show", str(run.path))
     assert "contains no trial" in error.what
     assert error.hint == "to measure it again, run: stackcost run 'my plan.yaml' --quick"
-    for content in ("", "{", "[]", '{"format": "stackcost-manifest/7", "systems": 3}'):
+    for content in ("", "{", "[]", '{"format": "stackcost-run/8", "systems": 3}'):
         (run.path / "manifest.json").write_text(content)
         error = refused("show", str(run.path))
         assert "is damaged" in error.what and f"stackcost ls {tmp_path}" in error.hint

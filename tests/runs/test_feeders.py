@@ -132,7 +132,7 @@ def test_a_system_that_stops_amid_the_search_for_loads_ends_it_with_what_it_held
 def test_a_search_is_followed_by_its_reference_system_from_the_load_that_was_not_held() -> None:
     (nginx, peer) = variants(read_experiment(COMPARE, quick=True))
     settings = settings_for("connections", quick=True)
-    plan = ceilings.CeilingPlan((nginx, peer), {"connections": settings}, 1, None)
+    plan = ceilings.CeilingPlan((nginx, peer), {"connections": settings}, 1, 0)
     feed = ceilings.turns_of(plan)
     first = next(feed)
     found = SearchResult({goal: Bounds(upper=5000.0) for goal in settings.goals})

@@ -125,6 +125,7 @@ def plan_of(settings: SearchSettings, of: CeilingKind = "connections") -> dict[s
     return {
         "title": "Ceilings of a simulation",
         "cores": {"load": [0], "server": [1]},
+        "dut": {"device": None},
         "ceiling": {"settings": {of: settings.model_dump(mode="json")}, "rounds": 1},
     }
 

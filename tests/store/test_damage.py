@@ -120,7 +120,7 @@ def _changed(run: Path, name: str, change: Callable[[list[bytes]], list[bytes]])
         (lambda lines: [*lines[:3], bytes(80) + b"\n", *lines[4:]], 4, "blank"),
         (lambda lines: [*lines[:3], b"\xff\xfe\n", *lines[4:]], 4, "Invalid JSON"),
         (lambda lines: [*lines[:3], b"[" * 9999 + b"\n", *lines[4:]], 4, "recursion"),
-        (lambda lines: [*lines[:3], b'{"a": 1}\n', *lines[4:]], 4, "it has the format 'None'"),
+        (lambda lines: [*lines[:3], b'{"a": 1}\n', *lines[4:]], 4, "server: Field required"),
     ],
 )
 def test_a_line_that_is_no_trial_is_reported_and_the_others_count(
@@ -163,13 +163,12 @@ def test_without_a_readable_trial_it_is_one_error(run: Path) -> None:
         (b"{", "manifest.json is damaged: Invalid JSON"),
         (b"\xff" * 20, "manifest.json is damaged: Invalid JSON"),
         (b"[1]", "manifest.json is damaged: "),
-        (b'{"run": "x"}', "has the format 'None'; this version reads stackcost-manifest"),
-        (b'{"format": "trex/1"}', "has the format 'trex/1'; this version reads stackcost-"),
-        (b'{"format": "stackcost-manifest/7"}', "is damaged: run: Field required"),
+        (b'{"run": "x"}', "has the format 'None'; this version reads stackcost-run/8"),
         (
-            b'{"format": "stackcost-manifest/99", "new": 1}',
-            "has the format 'stackcost-manifest/99'; this version reads stackcost-manifest/7",
+            b'{"format": "stackcost-manifest/7", "run": "x"}',
+            "has the format 'stackcost-manifest/7'; this version reads stackcost-run/8",
         ),
+        (b'{"format": "stackcost-run/8"}', "is damaged: run: Field required"),
     ],
 )
 def test_a_manifest_that_cannot_be_read_is_one_error(run: Path, content: bytes, told: str) -> None:

@@ -153,11 +153,3 @@ def test_a_stored_load_that_cannot_be_is_reported_and_the_others_count(
     assert [trial.number for trial in stored.trials] == [3]
     (said,) = stored.damaged
     assert said.startswith("line 2 of trials.jsonl: ") and told in said
-
-
-@pytest.mark.parametrize("written", ["stackcost-trial/2", "stackcost-trial/99", None])
-def test_a_line_of_another_format_is_one_clear_sentence(written: str | None) -> None:
-    record = json.loads(trial_lines.encode(trial_of(RATE))) | {"format": written}
-    told = f"it has the format '{written}'; this version reads stackcost-trial/4"
-    with pytest.raises(ValueError, match=told):
-        trial_lines.decode(json.dumps(record).encode())

@@ -84,7 +84,7 @@ def uncorrected_cost(readings: Readings) -> Cost:
         told = {part: readings.growth(f"engine.{part}_time", engine="peer") for part in BUSY_PARTS}
         known = {part: spent for part, spent in told.items() if spent is not None}
         parts: Cost = {"busy": busy}
-        if busy is not None and "sending" in known:  # runs before there was "copying" lack that
+        if busy is not None and known:  # TRex tells none
             parts = {"stack": busy - sum(known.values()), **known}
     else:
         parts = kernel_seconds(readings)

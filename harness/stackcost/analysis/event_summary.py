@@ -1,9 +1,7 @@
 """The results of the events of a run, as data and sentences."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
-
-from pydantic import Field
+from typing import Any, Literal
 
 from stackcost.analysis.event_trial import BROKEN, EventTrial, Series
 from stackcost.analysis.figures import registry
@@ -16,7 +14,6 @@ from stackcost.contracts.load import DeviceEvent, MixedLoad
 from stackcost.contracts.trial import Trial
 
 EVENT = "event"  # the phase of a trial's traffic
-FORMAT = "stackcost-events-summary/1"
 
 
 class EventResult(Figures):
@@ -55,9 +52,9 @@ class EventRow(SummaryPart):
 class EventSummary(Head):
     """One run of events. `left_out`: sentences about the events that were left out."""
 
-    format: str = FORMAT
-    left_out: list[str] = Field(default_factory=list)
-    trials: list[EventRow] = Field(default_factory=list)
+    format: Literal["stackcost-events-summary/2"] = "stackcost-events-summary/2"
+    left_out: list[str]
+    trials: list[EventRow]
     mixes: list[MixResult]
     events: list[EventResult]
 
@@ -107,7 +104,7 @@ def summarise_events(
         state=state,
         machine=dict(machine),
         definitions=registry.definitions(registry.EVENTS),
-        left_out=plan.get("left_out", []),
+        left_out=plan["left_out"],
         trials=[
             EventRow(
                 number=trial.number,

@@ -167,7 +167,7 @@ def steadiness_of(readings: Readings) -> Steadiness | None:
 
 
 def _suspended(readings: Readings) -> list[str]:
-    """Whether the machine slept during the trial; older trials do not say."""
+    """Whether the machine slept during the trial."""
     asleep = readings.trial.suspended_s or 0.0
     if asleep <= thresholds.SUSPENDED_LIMIT_S:
         return []

@@ -9,7 +9,7 @@ MARK = "measured in "  # what a mark begins with
 
 
 def guest_by(readings: Readings) -> str:
-    """What ran the guest: "KVM" or EMULATION; empty of other machines, and of older trials."""
+    """What ran the guest: "KVM" or EMULATION; empty of other machines."""
     return next(
         (
             series[0].labels["by"]

@@ -41,7 +41,7 @@ class Spread(BaseModel):
     reason: str = ""
 
     def by_round(self) -> list[tuple[int, float]]:
-        """Each value with its round; those of an older summary, without rounds, in their order."""
+        """Each value with its round; those without rounds in their order."""
         return list(zip(self.rounds or range(1, len(self.values) + 1), self.values, strict=True))
 
 

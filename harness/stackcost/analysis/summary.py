@@ -22,9 +22,6 @@ from stackcost.contracts.load import ESTABLISHED, load_words, rate_words
 from stackcost.contracts.system import NotMeasured, System, is_device
 from stackcost.contracts.tuning import Change
 
-FORMAT = "stackcost-summary/4"
-PUBLISHED_TCP = "published"  # of every run that does not say: there was no other
-
 
 @dataclass
 class ClientSettings(HttpSettings):
@@ -92,19 +89,18 @@ class Memory(Figures):
     """One server's memory: its figures by kind of memory.
 
     `counted`: the kinds of which "memory.total" is the sum. `counted_caches`: the caches of
-    "memory.caches" that are in it; None in an older summary. `points`: (open flows, bytes) by kind
-    of memory, all rounds.
+    "memory.caches" that are in it. `points`: (open flows, bytes) by kind of memory, all rounds.
     """
 
     counted: list[str]
-    counted_caches: list[str] | None = None
+    counted_caches: list[str]
     points: dict[str, list[tuple[float, float]]]
 
     def counts(self, name: str) -> bool:
         """Whether what a figure is of is in the total: its kind, or its cache and kernel slab."""
         _, what, *kind = name.split(".", 2)
         if what in ("caches", "owners"):
-            return kind[0].partition(": ")[0] in (self.counted_caches or ())
+            return kind[0].partition(": ")[0] in self.counted_caches
         return not kind or kind[0] in self.counted
 
 
@@ -142,8 +138,8 @@ class ServerResult(System):
 class Factor(SummaryPart):
     """The cost of `baseline` divided by the cost of `against`. `at`: the load as text.
 
-    `comparison`: of `baseline` (B) against `against` (A), with its verdict and what was set aside;
-    None in an older summary, which does not store it. `ratio`: its ratio and interval, with the
+    `comparison`: of `baseline` (B) against `against` (A), with its verdict and what was set aside.
+    `ratio`: its ratio and interval, with the
     rounds' own ratios. `baseline_cost`, `against_cost`: the costs themselves, in microseconds or
     bytes, of the rounds in which both are known; `at` says so if those are not all.
     """
@@ -155,7 +151,7 @@ class Factor(SummaryPart):
     ratio: Spread
     baseline_cost: Spread
     against_cost: Spread
-    comparison: Comparison | None = None
+    comparison: Comparison
 
     def is_at(self, rate: float) -> bool:
         """Whether its CPU costs are those at this rate, connections/s."""
@@ -200,11 +196,11 @@ class Summary(Head):
     `core_hour_price`: of one core for one hour, in any currency; None: not given.
     """
 
-    format: str = FORMAT
+    format: Literal["stackcost-summary/5"] = "stackcost-summary/5"
     servers: list[ServerResult]
     factors: list[Factor]
     trials: list[TrialRow]
-    tcp: str = PUBLISHED_TCP
+    tcp: str
     backend_on: BackendOn | None = None
     ceilings: dict[str, float] = Field(default_factory=dict)
     loads_not_held: dict[str, list[float]] = Field(default_factory=dict)

@@ -93,7 +93,7 @@ class Limits(StoredData):
     `open_files`: files and sockets of each of its processes, by role (RLIMIT_NOFILE).
     `accept_queue`: connections that the server's stack keeps for its listening sockets until they
     are accepted (sums; of the kernel by ss, of Onload by orm_json); None: why is in
-    `no_accept_queue`, which older trials lack. `tracked_connections_limit`: entries that netfilter
+    `no_accept_queue`. `tracked_connections_limit`: entries that netfilter
     may track (nf_conntrack_max); None: it tracks none. `refused`: connections that the server
     itself turned away over the trial, by the reason that it gives; None: it did not answer.
     """

@@ -4,7 +4,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-FORMAT = "stackcost-events/3"  # of stored trials
 LAST_FLOWS_S = 12.0  # of mixed traffic: idle sessions stay for a while
 THROUGH = 0.95  # of the new connections of a second, from which on the device has recovered
 EventName = Literal["exhaustion", "half_open", "cut", "killed"]

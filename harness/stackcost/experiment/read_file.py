@@ -15,10 +15,6 @@ from stackcost.host.yaml_file import read_yaml
 from stackcost.servers.registry import SUFFIX, nearest, server_class
 
 BED = ("hosts", "bed", "generators", "cores", "timeout_factor")  # sections that a test bed is of
-RENAMED = {  # keys that an older file may have
-    "patience": " any more; it is timeout_factor",
-    "nginx": " any more; its settings are in section server, and backends in haproxy",
-}
 ALL = f"give the path of a file, or the name of one in {EXPERIMENTS}"
 Location = tuple[int | str, ...]
 
@@ -112,8 +108,8 @@ def _fault(path: Path, document: Any, short: Any, fault: Any) -> str:
     name = ".".join(str(part) for part in location) or "experiment"
     message = fault["msg"].removeprefix("Value error, ")
     if fault["type"] == "extra_forbidden":
-        renamed = RENAMED.get(name) or nearest(str(location[-1]), _keys_at(location[:-1]))
-        message = f"there is no such key{renamed}"
+        near = nearest(str(location[-1]), _keys_at(location[:-1]))
+        message = f"there is no such key{near}"
     return f"{path} line {line}: {name}: {message} ({_shown(fault)})"
 
 

@@ -272,7 +272,7 @@ class ThisMachine:
             planned["gate"] = figure.title
             target = _with_load(target, offered_cps=[], offered_shares=[LOAD], **TIMES)
         if figure == CEILING:
-            planned = CeilingPlan((target,), {"connections": SEARCH}, 1, None).describe()
+            planned = CeilingPlan((target,), {"connections": SEARCH}, 1).describe()
         console = Console(stderr=True)
         if figure.counted:
             console = Console(file=Lines(say), width=LINE_WIDTH)

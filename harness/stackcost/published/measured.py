@@ -20,8 +20,6 @@ from stackcost.results.opened import (
     OpenedCeilings,
     OpenedCosts,
     OpenedRuns,
-    server_section,
-    workers_in,
 )
 from stackcost.store import Manifest
 
@@ -159,7 +157,7 @@ def _cores_for_links(
 
 def _certificate(run: OpenedCosts, system: System) -> Certificate:
     """The key of a system's certificate: its own if it varies, else that of the plan."""
-    planned: Any = server_section(run.manifest).get("certificate", RSA)
+    planned: Any = run.manifest.experiment["server"]["certificate"]
     certificate: Certificate = system.settings.get("certificate", planned)
     return certificate
 
@@ -184,26 +182,25 @@ def _requested(
 
 def _has_reuseport(manifest: Manifest, system: System) -> bool:
     """By the system's settings if it varies, else by the plan."""
-    planned = server_section(manifest).get("reuseport", True)
-    return bool(system.settings.get("reuseport", planned))
+    return bool(system.settings.get("reuseport", manifest.experiment["server"]["reuseport"]))
 
 
 def _of_profile(manifest: Manifest, system: System) -> dict[str, Any]:
     """The settings of an ASTF profile's connections, and of the link that they pass."""
     plan = manifest.experiment
-    link = plan.get("network", {}) | system.network
+    link = plan["network"] | system.network
     parts = [
         label(f"{NETWORK}{key}", link[key])
         for key, usual in NetworkSettings().model_dump().items()
-        if link.get(key, usual) != usual
+        if link[key] != usual
     ]
     varied = system.settings.get("tls")
-    tls = varied != PLAIN if varied else bool(plan.get("load", {}).get("tls"))
+    tls = varied != PLAIN if varied else bool(plan["load"]["tls"])
     return {
         "reuseport": _has_reuseport(manifest, system),
         "load": ASTF,
         "tls": tls,
-        "tcp": plan.get("workload", {}).get("tcp", ""),
+        "tcp": plan["workload"]["tcp"],
         "network": ", ".join(parts),
     }
 
@@ -214,7 +211,7 @@ def _places(run: OpenedCosts, one: Curve, count: int) -> Iterator[tuple[str, flo
         yield OFFERED, one.offered
         return
     varied = {server.axis()[2] for server in run.summary.servers}
-    yield WORKERS, count if WORKERS in varied else workers_in(run.manifest)
+    yield WORKERS, count if WORKERS in varied else _workers_in(run.manifest)
     yield CORES, count if CORES in varied else _cores_in(run.manifest)
 
 
@@ -346,3 +343,8 @@ def _known(
 
 def _cores_in(manifest: Manifest) -> int:
     return len(manifest.experiment["cores"]["server"])
+
+
+def _workers_in(manifest: Manifest) -> int:
+    """Worker processes of a run's server; by default one for each of its cores."""
+    return manifest.experiment["server"]["workers"] or _cores_in(manifest)

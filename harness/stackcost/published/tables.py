@@ -100,17 +100,15 @@ def conditions_here(runs: OpenedRuns) -> str:
 
 def _conditions(manifest: Manifest) -> str:
     """The processor, the cores of each side, the kernel and the load of a run."""
-    machine, experiment = manifest.machine, manifest.experiment
-    processor, cores = machine.get("processors", {}), experiment["cores"]
+    machine, cores = manifest.machine, manifest.experiment["cores"]
     own, load_on = (count(len(cores[side]), "logical CPU") for side in ("server", "load"))
-    http = experiment.get("http")
+    http = manifest.experiment["http"]
     load = "an ASTF profile"
     if http:
         load = f"{http['program']} on {http['stack']} for {number(http['sustain_s'])} s"
     return (
-        f"{processor.get('model', 'unknown processor')}, {own} for the server, {load_on} for the "
-        f"load ({load}), Linux "
-        f"{machine.get('kernel', {}).get('release', 'unknown')}"
+        f"{machine['processors']['model']}, {own} for the server, {load_on} for the load ({load}), "
+        f"Linux {machine['kernel']['release']}"
     )
 
 

@@ -108,7 +108,7 @@ def figure_of(level: Level, what: What) -> Spread:
 def limit_of(level: Level) -> str:
     """What else than the server set the rate in at least half of the rounds, in words; or empty."""
     clients, servers, others = (
-        dict(level[name].by_round()) if name in level else {}  # older summaries lack the last one
+        dict(level[name].by_round())
         for name in ("http.clients_busy", "http.server_busy", "http.others_busy")
     )
     offered = bool(level.offered_cps)

@@ -12,12 +12,12 @@ CANNOT_TELL = "cannot tell"  # verdict of too few rounds
 
 def verdict_notes(summary: Summary) -> list[str]:
     """Sentences: how many rounds lack for a verdict; how sure many verdicts are together."""
-    found = [each for each in summary.factors if each.comparison and each.ratio.median is not None]
+    found = [each for each in summary.factors if each.ratio.median is not None]
     pairs = {pair(each.baseline, each.against) for each in found}
     judged = {each.name for each in found}
     needed = values_needed(RATE / max(1, len(judged)))
     rounds = min((len(each.ratio.values) for each in found), default=0)
-    undecided = any(each.comparison and each.comparison.verdict == CANNOT_TELL for each in found)
+    undecided = any(each.comparison.verdict == CANNOT_TELL for each in found)
     if undecided and 0 < rounds < needed:
         made = max((row.round for row in summary.trials), default=rounds)
         compared = f" of {made}" if made > rounds else ""
@@ -36,7 +36,7 @@ def verdict_notes(summary: Summary) -> list[str]:
                 " Or count instructions, which need no rounds: stackcost run EXPERIMENT --counted"
             )
         return [told]
-    if len(pairs) > 1 and any(each.comparison and each.comparison.differs for each in found):
+    if len(pairs) > 1 and any(each.comparison.differs for each in found):
         return [
             f"Each pair's verdicts are wrong in at most {RATE:.0%} of cases; of {len(pairs)} pairs "
             f"together at least one is in at most {min(1.0, RATE * len(pairs)):.0%}."

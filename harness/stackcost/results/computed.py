@@ -11,7 +11,6 @@ from shlex import quote
 from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.analysis.event_summary import EventSummary
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.event_settings import FORMAT as EVENTS
 from stackcost.contracts.words import count
 from stackcost.files import PACKAGE
 from stackcost.results.opened import FORMS, AnySummary
@@ -78,8 +77,7 @@ def stored_answer(run: RunFolder) -> AnySummary | None:
         stored = run.summary()
         if stored.get("basis") != basis_of(run):
             return None
-        form, _ = FORMS[run.manifest().kind]
-        return form.model_validate(stored)
+        return FORMS[run.manifest().kind].model_validate(stored)
     except (StackcostError, ValueError, TypeError):
         return None
 
@@ -103,16 +101,7 @@ def ceilings_of(run: RunFolder) -> CeilingSummary:
 
 
 def events_of(run: RunFolder) -> EventSummary:
-    """A stored run's summary, computed from its trials.
-
-    StackcostError if it has no trials, or another version stored it.
-    """
+    """A stored run's summary, computed from its trials. StackcostError when it holds none."""
     from stackcost.analysis.event_summary import summarise_events
 
-    manifest = run.manifest()
-    if manifest.experiment.get("events_format") != EVENTS:
-        raise StackcostError(
-            f"another version of stackcost wrote {run.path}, in another format than {EVENTS}",
-            manifest.again,
-        )
     return summarised(run, summarise_events)

@@ -1,29 +1,25 @@
 """The stored runs of a report, for the notebooks."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
-from stackcost.analysis.ceiling.summary import FORMAT as CEILINGS_FORMAT
 from stackcost.analysis.ceiling.summary import CeilingSummary
-from stackcost.analysis.event_summary import FORMAT as EVENTS_FORMAT
 from stackcost.analysis.event_summary import EventSummary
-from stackcost.analysis.summary import FORMAT as COSTS_FORMAT
 from stackcost.analysis.summary import Factor, ServerResult, Summary, TrialRow
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.system import System
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import MeasuredKind
-from stackcost.store.reading import check_format
 
 AnySummary: TypeAlias = Summary | CeilingSummary | EventSummary
-FORMS: dict[MeasuredKind, tuple[type[AnySummary], str]] = {
-    "costs": (Summary, COSTS_FORMAT),
-    "ceilings": (CeilingSummary, CEILINGS_FORMAT),
-    "events": (EventSummary, EVENTS_FORMAT),
+FORMS: dict[MeasuredKind, type[AnySummary]] = {
+    "costs": Summary,
+    "ceilings": CeilingSummary,
+    "events": EventSummary,
 }
 NAMED = "STACKCOST_RUNS"  # environment: the folders that `stackcost lab` was given
 
@@ -114,19 +110,6 @@ def _numbered(summary: Summary, number: str) -> Summary:
     )
 
 
-def workers_in(manifest: Manifest) -> int:
-    """Worker processes of a run's server; by default one for each of its cores."""
-    cores = manifest.experiment["cores"]["server"]
-    return int(server_section(manifest).get("workers") or len(cores))
-
-
-def server_section(manifest: Manifest) -> Mapping[str, Any]:
-    """The settings of a run's servers; older runs have them in the section nginx."""
-    experiment = manifest.experiment
-    found: Mapping[str, Any] = experiment.get("server") or experiment.get("nginx", {})
-    return found
-
-
 def named_runs() -> list[Path]:
     """The runs that were given to `stackcost lab`; StackcostError if there are none."""
     found = [Path(path) for path in os.environ.get(NAMED, "").split(os.pathsep) if path]
@@ -150,12 +133,10 @@ def open_runs(paths: Sequence[str | Path] = ()) -> OpenedRuns:
 
 def stored_summary(folder: RunFolder) -> AnySummary:
     """A run's stored summary, current or not; StackcostError if it cannot be read."""
-    kind, stored = folder.manifest().kind, folder.summary()
-    form, wanted = FORMS[kind]
+    form, stored = FORMS[folder.manifest().kind], folder.summary()
     try:
-        check_format(stored.get("format"), wanted, "it")
         return form.model_validate(stored)
-    except (StackcostError, ValueError) as error:
+    except ValueError as error:
         raise StackcostError(
             f"another version of stackcost wrote the summary of {folder.path}",
             f"to compute it again: stackcost report {quote(str(folder.path))}",

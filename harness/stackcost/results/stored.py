@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel
 
 from stackcost.analysis.head import Head, State
-from stackcost.analysis.summary import PUBLISHED_TCP, Summary
+from stackcost.analysis.summary import Summary
 from stackcost.contracts.dut_settings import BackendOn
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.system import NotMeasured, System, pairs
@@ -32,10 +32,12 @@ class _Cores(BaseModel):
 
 
 class _Dut(BaseModel):
-    """The server behind a device. Before its cores could be chosen it was on the generator's."""
+    server: str
+    server_on: BackendOn
 
-    server: str = "engine"
-    server_on: BackendOn = "load"
+
+class _Workload(BaseModel):
+    tcp: str
 
 
 class _Plan(BaseModel):
@@ -47,10 +49,11 @@ class _Plan(BaseModel):
     baseline: str | list[str]
     against: str
     cores: _Cores
-    dut: _Dut = _Dut()
-    bed: dict[str, Any] | None = None
-    http: dict[str, Any] | None = None
-    core_hour_price: float | None = None
+    dut: _Dut
+    workload: _Workload
+    bed: dict[str, Any] | None
+    http: dict[str, Any] | None
+    core_hour_price: float | None
     gate: str = ""
 
 
@@ -124,7 +127,7 @@ def context_of(manifest: Manifest, systems: list[System]) -> "Context":
         backend_on=None if plan.dut.server == "engine" else plan.dut.server_on,
         state=state_of(manifest),
         machine=describe_setting(manifest),
-        tcp=manifest.experiment["workload"].get("tcp", PUBLISHED_TCP),
+        tcp=plan.workload.tcp,
         ceilings=manifest.loads_found.ceilings if manifest.loads_found else {},
         loads_not_held=manifest.loads_found.not_held if manifest.loads_found else {},
         tuning={

@@ -78,7 +78,7 @@ def plan(
     experiment: Experiment,
     stored: Collection[Trial] = (),
     lacking: Collection[str] = (),
-    seed: int | None = None,
+    seed: int = 0,
 ) -> list[PlannedTurn]:
     """All turns in order, without the trials in `stored` and the systems in `lacking`.
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from stackcost.analysis.ceiling.settings import SearchSettings, settings_for
 from stackcost.contracts.dut_settings import DutSettings
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.event_settings import EXHAUSTING, FORMAT, QUICK, Event, EventSettings
+from stackcost.contracts.event_settings import EXHAUSTING, QUICK, Event, EventSettings
 from stackcost.contracts.load import CeilingKind, DeviceEvent, MixedLoad
 from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
@@ -286,7 +286,6 @@ def run_events(
     about = experiment.model_dump(mode="json") | {
         "title": f"State and links of {server_name(entry)}",
         "events": settings.model_dump(),
-        "events_format": FORMAT,
         "left_out": list(left_out),
     }
     here = experiment.uses_this_machine

@@ -157,7 +157,7 @@ class CeilingPlan:
     targets: tuple[Variant, ...]
     settings: dict[CeilingKind, SearchSettings]
     rounds: int
-    seed: int | None = field(default_factory=draw_seed)
+    seed: int = field(default_factory=draw_seed)
 
     def searches(self) -> list[tuple[Variant, SearchKey]]:
         """All searches in order: for each ceiling the targets in turn, by round."""

@@ -26,7 +26,7 @@ def draw_seed() -> int:
     return random.SystemRandom().randrange(2**32)
 
 
-def in_order(systems: Sequence[System], round_number: int, seed: int | None) -> Sequence[System]:
+def in_order(systems: Sequence[System], round_number: int, seed: int) -> Sequence[System]:
     """The order of the systems' turns in a round (the first is 1).
 
     It is drawn at random for each round on its own. So the signs of the pairs of two equal systems
@@ -34,10 +34,8 @@ def in_order(systems: Sequence[System], round_number: int, seed: int | None) -> 
     of pairs assumes. A fixed order A B B A would be in step with whatever repeats itself every two
     rounds. With one draw for each two rounds, the second round would follow from the first.
 
-    `seed`: of the run. None, in older runs, which drew no order: as given, then reversed.
+    `seed`: of the run.
     """
-    if seed is None:
-        return systems[:: 1 if round_number % 2 else -1]
     return random.Random(f"{seed}, {round_number}").sample(systems, len(systems))
 
 

@@ -12,7 +12,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.system import System
 from stackcost.store.reading import check_format, first_fault, read_object
 
-FORMAT = "stackcost-manifest/7"
+FORMAT = "stackcost-run/8"  # of manifest, trials and samples
 MeasuredKind = Literal["costs", "ceilings", "events"]
 Plan = TypeVar("Plan", bound=BaseModel)
 
@@ -108,11 +108,7 @@ class Manifest(BaseModel):
         default_factory=list, description="each time the run was resumed"
     )
     experiment_hash: str = Field(default="", description="SHA-256 of `experiment`")
-    order_seed: int | None = Field(
-        default=None,
-        description="seed of the order of the systems in each round; null: always as given, "
-        "then reversed",
-    )
+    order_seed: int = Field(default=0, description="seed of the order of the systems in each round")
     systems: list[System] = Field(
         default_factory=list,
         description="the systems of the plan in order, those that were not measured too",

@@ -1,7 +1,7 @@
 """Trials as lines of JSON, each without its samples.
 
-Each line says its format. A line that is damaged is kept as it is: what another version, or a
-person, can still read of it must not be lost.
+The manifest says their format. A line that is damaged is kept as it is: what a person can still
+read of it must not be lost.
 """
 
 import dataclasses
@@ -11,12 +11,10 @@ from collections.abc import Collection
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
-from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
-from stackcost.store.reading import check_format, first_fault, parse_object
+from stackcost.store.reading import first_fault, parse_object
 
-FORMAT = "stackcost-trial/4"
-_BEGIN = json.dumps({"format": FORMAT}).encode().removesuffix(b"}")
+_BEGIN = b'{"server": '
 _TRIAL = TypeAdapter(Trial)
 
 
@@ -24,7 +22,7 @@ def encode(trial: Trial) -> bytes:
     """The line of a trial, without the end of the line."""
     record = to_jsonable_python(dataclasses.replace(trial, samples=[]))
     del record["samples"]
-    return json.dumps({"format": FORMAT} | record).encode()
+    return json.dumps(record).encode()
 
 
 def decode(line: bytes) -> Trial:
@@ -32,10 +30,7 @@ def decode(line: bytes) -> Trial:
     record = parse_object(line)
     record.pop("samples", None)
     try:
-        check_format(record.pop("format", None), FORMAT, "it")
         return _TRIAL.validate_python(record)
-    except StackcostError as error:
-        raise ValueError(error.what) from error
     except ValidationError as error:
         raise ValueError(first_fault(error)) from error
 

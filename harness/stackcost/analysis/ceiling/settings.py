@@ -34,8 +34,8 @@ class SearchSettings(BaseModel):
     decided that; trials with more loss than the goal allows may be the share `exceed_ratio` of this
     time. `first_load`: where the doubling of the load begins. `most_load`: the highest load.
     `repeats`: how often a trial with losses is repeated if the generator or the machine was
-    disturbed. `confirmations`: how often both ends of the interval are tried again at the end; runs
-    that were stored before there was an interval have none.
+    disturbed. `confirmations`: how often both ends of the interval are tried again at the end; 0:
+    no interval is wanted, as in a search for loads.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -124,7 +124,7 @@ def summarise_ceilings(
         of: SearchSettings.model_validate(stored)
         for of, stored in plan["ceiling"]["settings"].items()
     }
-    device = plan.get("dut", {}).get("device")
+    device = plan["dut"]["device"]
     expected = device["expects"] if device else {}
     ceilings = [
         ceiling_of(key, part, settings[key.of], plan["cores"]["server"]).model_copy(

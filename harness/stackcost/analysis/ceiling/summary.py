@@ -3,15 +3,11 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from pydantic import AliasChoices, Field
-
 from stackcost.analysis.ceiling.bottleneck import Bottleneck
 from stackcost.analysis.ceiling.settings import SearchSettings
 from stackcost.analysis.head import Figures, Flagged, Head, SummaryPart, SystemFigure
 from stackcost.analysis.spread import Spread
 from stackcost.contracts.load import CeilingKind
-
-FORMAT = "stackcost-ceiling/2"
 
 
 class Rate(SummaryPart):
@@ -105,7 +101,7 @@ class Ceiling(SummaryPart):
     settings: SearchSettings
     rates: list[Rate]
     at_least: str
-    bottleneck: Bottleneck | None = Field(validation_alias=AliasChoices("bottleneck", "gave_way"))
+    bottleneck: Bottleneck | None
     reference: Reference | None
     sentence: str
     bounds: str = ""
@@ -134,7 +130,7 @@ class RepeatedCeiling(SummaryPart):
 class CeilingSummary(Head):
     """One run of searches. `found`: the figures of each system, of all its searches."""
 
-    format: str = FORMAT
+    format: Literal["stackcost-ceiling/3"] = "stackcost-ceiling/3"
     found: dict[str, Figures]
     ceilings: list[Ceiling]
     repeated: list[RepeatedCeiling]

@@ -93,7 +93,7 @@ SERVER_CPU = Figure[LoadTrials](
             OF_PEER,
         ),
         "stack": (
-            "the rest of busy: receiving, TCP and the peer's program; of older runs with copying",
+            "the rest of busy: receiving, TCP and the peer's program",
             "busy less copying and sending",
         ),
     },

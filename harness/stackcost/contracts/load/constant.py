@@ -14,8 +14,8 @@ class ConstantLoad(ProfileTraffic):
 
     `requests_per_connection`: made one after the other on each. `latency`: of the connections that
     ended in the sustain window; None: the generator does not tell. `seconds`: the same by second,
-    between readings; empty of older trials. `begun`: connections that began
-    between the two readings of these times; None of older trials. `server_requests`: requests of
+    between readings. `begun`: connections that began between the two readings of these times; None
+    where `latency` is. `server_requests`: requests of
     the whole trial by the server's own count; None: it keeps none. `statuses`: of HTTP, of some
     requests made when the load was over; "none": no answer. None where nothing can ask the server.
     """

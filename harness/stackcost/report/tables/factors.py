@@ -60,13 +60,8 @@ def factor_table(summary: Summary) -> TextTable:
                 found.at,
                 f"{number(found.baseline_cost.median)} / {number(found.against_cost.median)}",
                 factor(found.ratio),
-                _verdict(found),
+                verdict_of(found.comparison),
             )
             for found in summary.factors
         ],
     )
-
-
-def _verdict(found: Factor) -> str:
-    """Whether the first one costs more; empty without a comparison."""
-    return verdict_of(found.comparison) if found.comparison else ""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from stackcost.analysis.spread import Spread, combined
-from stackcost.analysis.summary import PUBLISHED_TCP, Level, Summary
+from stackcost.analysis.summary import Level, Summary
 from stackcost.contracts.latency import PERCENTILES, TAIL
 from stackcost.report.tables.latency_unit import LatencyUnit
 from stackcost.report.text_table import TextTable
@@ -148,7 +148,7 @@ def latency_table(summary: Summary) -> TextTable:
     return TextTable(
         f"Latency from the intended start, {unit.unit}: median (min-max of the rounds)"
         + _tail_words(summary)
-        + (f"; {NAGLE}" if summary.tcp == PUBLISHED_TCP and not summary.has_tests else ""),
+        + (f"; {NAGLE}" if summary.tcp == "published" and not summary.has_tests else ""),
         ("server", "offered /s", "until", "timed", *PERCENTILES),
         [
             (

@@ -53,7 +53,7 @@ def cache_table(summary: Summary) -> TextTable:
                 state,
                 cache,
                 with_range(slope),
-                "yes" if cache in (memory.counted_caches or ()) else "no",
+                "yes" if cache in memory.counted_caches else "no",
             )
             for server in summary.servers
             for state, memory in server.memories.items()

@@ -20,8 +20,8 @@ def short_factor_table(summary: Summary) -> TextTable:
     The column of verdicts is present only if there were enough rounds for one.
     """
     known = [found for found in summary.factors if found.ratio.median is not None]
-    verdicts = [found.comparison.verdict if found.comparison else "" for found in known]
-    judged = any(verdict not in ("", CANNOT_TELL) for verdict in verdicts)
+    verdicts = [found.comparison.verdict for found in known]
+    judged = any(verdict != CANNOT_TELL for verdict in verdicts)
     return TextTable(
         "Cost factors: median (95 % interval; below 6 rounds the range)",
         ("cost", "first : second", "at", "first", "second", "factor", *(["verdict"] * judged)),
