@@ -12,7 +12,6 @@ from stackcost.contracts.trial import Trial
 from tests.analysis.http_trials import asked
 from tests.analysis.trials import (
     SUSTAIN,
-    add_other_program,
     counter,
     gauge,
     hold_trial,
@@ -67,14 +66,6 @@ def test_a_server_that_accepts_no_more_is_flagged(trial: Trial, waiting: int, fu
     assert (words in flags_of(Readings(trial, (1,)))) == full
 
 
-def test_a_busy_generator_is_flagged() -> None:
-    trial = load_trial()
-    for index, sample in enumerate(trial.samples):
-        if sample.metric == "engine.busy_time":
-            trial.samples[index] = sample._replace(value=(sample.value or 0) * 2.2)
-    assert flags_of(Readings(trial, (1,))) == ["generator 88% busy, above 80%"]
-
-
 def clients_idle_for(seconds: float, offered: float) -> list[str]:
     """Flags of HTTP clients on core 0 in a window of 10 s, with a server that is busy for 1 s."""
     trial = asked("ab", 10, "new-full", offered, 1000)
@@ -121,12 +112,6 @@ def test_slowed_cores_are_flagged_unless_enough_of_the_time_was_free_of_that() -
         assert found and "slower than at full speed" in found[0]
 
 
-def test_other_programs_on_the_servers_core_are_flagged() -> None:
-    trial = load_trial()
-    add_other_program(trial, 2.5)
-    assert flags_of(Readings(trial, (1,))) == ["other programs took 25.0% of the server's cores"]
-
-
 def test_a_core_that_a_neighbour_slowed_is_flagged() -> None:
     trial = load_trial()
     trial.samples += counter("core.work_count", 500, {"cpu": "1"})
@@ -138,14 +123,6 @@ def test_a_core_that_a_neighbour_slowed_is_flagged() -> None:
         "the server's cores were 20.0% slower than at full speed, "
         "except for 0.0 s (1.0 s are needed)"
     ]
-
-
-@pytest.mark.parametrize("trial", [load_trial(), hold_trial(2000, {"slab.bytes": 1.0})])
-def test_a_trial_in_which_the_machine_slept_is_flagged(trial: Trial) -> None:
-    trial.suspended_s = 0.0
-    assert disturbances(Readings(trial, (1,))) == []
-    trial.suspended_s = 12.34
-    assert disturbances(Readings(trial, (1,))) == ["the machine was suspended for 12.3 s"]
 
 
 def test_missing_flows_of_a_hold_are_flagged() -> None:
@@ -204,16 +181,6 @@ def test_a_collector_that_fails_in_mid_trial_is_flagged_and_its_figures_are_unkn
     closing = by_name(trial)["user"]
     assert closing.holds is None and closing.reason == "cpu account: it broke"
     assert core_time.engine_busy_share(seen, "generator") == 0.4, "the others' figures stay"
-
-
-def test_a_limit_of_the_machine_that_another_program_moved_is_a_disturbance() -> None:
-    trial = hold_trial(2000, {"slab.bytes": 1.0})
-    trial.samples += gauge("conntrack.limit", [10_000, 10_000], {"namespace": "dut"})
-    assert disturbances(Readings(trial, (1,))) == []
-    trial.samples += gauge("conntrack.limit", [10_000, 262_144], {"namespace": "dut"})
-    assert disturbances(Readings(trial, (1,))) == [
-        "nf_conntrack_max was 10,000, then 262,144: another program changed it during the trial"
-    ]
 
 
 def test_time_stolen_from_one_core_is_flagged_however_many_cores_there_are() -> None:

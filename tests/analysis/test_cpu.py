@@ -1,7 +1,11 @@
+"""What a connection takes of the cores, by kind, thread and side."""
+
 import pytest
 
-from stackcost.analysis import core_time, cpu, flows
+from stackcost.analysis import breakdown, core_time, cpu, flows
 from stackcost.analysis.core_time import IDLE_TASK, core_seconds
+from stackcost.analysis.cpu import backend_cost, server_total
+from stackcost.analysis.memory import components
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import core_shares, summarise
 from stackcost.contracts.roles import POLL_ROLE
@@ -10,9 +14,11 @@ from stackcost.report.http_figures import series
 from tests.analysis.http_trials import asked, summary
 from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import (
+    add_backend,
     add_other_program,
     counter,
     gauge,
+    hold_trial,
     load_trial,
     move_time,
     slow_slices,
@@ -256,3 +262,97 @@ def test_a_run_that_does_not_tell_what_the_idle_task_did_says_so() -> None:
     found = level.kinds("idle_task")
     assert {each.median for each in found.values()} == {None} and len(found) == 2
     assert all("does not tell when the idle task" in each.reason for each in found.values())
+
+
+def test_softirq_is_distinguished_by_vector_on_the_servers_cores() -> None:
+    trial = load_trial()
+    trial.samples += counter("softirq.time", 0.02, {"cpu": "1", "vector": "TIMER"})
+    found = breakdown.softirq_cost(Readings(trial, [1]))
+    assert found == pytest.approx({"NET_RX": 49, "TIMER": 2})
+
+
+def test_threads_are_named_by_family_and_small_ones_summed_up() -> None:
+    trial = load_trial()
+    for number, (command, spent) in enumerate(
+        (
+            ("ksoftirqd/1", 0.03),
+            ("napi/sc-server0", 0.02),
+            ("napi/sc-server0-12", 0.01),
+            ("cc1plus", 0.04),
+            ("sshd", 0.0004),
+            ("cron", 0.0002),
+        )
+    ):
+        labels = {"cpu": "1", "process": str(50 + number), "thread": "1", "command": command}
+        trial.samples += counter("task.time", spent, labels)
+    found = breakdown.thread_cost(Readings(trial, [1]))
+    assert found == pytest.approx(
+        {
+            "nginx": 50,
+            "cc1plus, in no total": 4,
+            "ksoftirqd": 3,
+            "napi/sc-server0": 3,
+            "others": 0.06,
+        }
+    )
+
+
+def test_a_polling_peers_own_thread_is_left_out() -> None:
+    """It was drawn with 480 us beside nginx's 185, nearly all of it polls that found nothing."""
+    trial = load_trial("astf-peer", microseconds={"busy": 58})
+    labels = {"cpu": "1", "process": "52", "thread": "52", "command": "napi/sc-server0-3"}
+    trial.samples += counter("task.time", 0.02, labels | {"kind": "task"})
+    assert breakdown.thread_cost(Readings(trial, [1])) == pytest.approx({"napi/sc-server0": 2})
+
+
+def test_cycles_are_per_connection_and_unknown_without_counters() -> None:
+    trial = load_trial()
+    assert set(breakdown.hardware_cost(Readings(trial, [1])).values()) == {None}
+    trial.samples += counter("cpu.cycles", 3e8, {"cpu": "1", "mode": "kernel"})
+    assert breakdown.hardware_cost(Readings(trial, [1]))["cycles, kernel"] == pytest.approx(30_000)
+
+
+CONNECTIONS = 10_000
+
+
+def with_backend() -> Readings:
+    """A device on core 1; behind it on core 0 a server of 60 us and its poll thread of 25 us."""
+    trial = load_trial("dut/proxy_nginx", completed=CONNECTIONS)
+    add_backend(trial, 60.0, 25.0, CONNECTIONS)
+    return Readings(trial, (1,))
+
+
+def test_its_processes_and_its_receive_work_are_its_cost_and_no_part_of_the_devices() -> None:
+    seen = with_backend()
+    assert backend_cost(seen.on([0])) == pytest.approx(
+        {"user": 15.0, "system": 45.0, "receive polls": 25.0}
+    )
+    assert server_total(seen) == server_total(Readings(load_trial("alone"), (1,)))
+
+
+def test_on_the_devices_core_it_is_a_part_of_the_whole() -> None:
+    trial = load_trial("dut/proxy_nginx", completed=CONNECTIONS)
+    alone = server_total(Readings(load_trial("alone"), (1,))) or 0.0
+    add_backend(trial, 60.0, 25.0, CONNECTIONS, cpu="1")
+    seen = Readings(trial, (1,))
+    assert sum(cost or 0.0 for cost in backend_cost(seen).values()) == pytest.approx(85.0)
+    assert server_total(seen) == pytest.approx(alone + 85.0)
+
+
+def test_without_a_server_behind_there_is_no_such_cost() -> None:
+    assert backend_cost(Readings(load_trial(), [0])) == {}
+
+
+def test_a_server_whose_time_was_not_read_has_an_unknown_cost() -> None:
+    seen = with_backend()
+    seen.trial.samples = [s for s in seen.trial.samples if s.metric != "task.time"]
+    assert set(backend_cost(Readings(seen.trial, [0])).values()) == {None}
+
+
+def test_its_memory_is_told_from_the_devices() -> None:
+    trial = hold_trial(100, {"process.pss": 50.0})
+    trial.samples += gauge("backend.pss", [3e6], {"role": "master", "process": "8"})
+    found = components(Readings(trial), {})
+    assert found["backend process"] == 3e6 and found["process"] == pytest.approx(
+        1_005_000, rel=1e-3
+    )

@@ -10,8 +10,8 @@ from stackcost.analysis.significance import holm
 from stackcost.analysis.spread import spread
 from stackcost.analysis.summary import Level, Summary
 from stackcost.analysis.tls import tls_costs
-from stackcost.report.http_tls import KINDS, tls_parts_answer, tls_parts_table
-from stackcost.report.http_versions import versions_answer, versions_table
+from stackcost.report.http_tls import KINDS, tls_parts_answer
+from stackcost.report.tables import price_table
 from tests.analysis.http_trials import asked, summary
 
 ROUNDS = (1.0, 1.1)  # how much all costs of a round are multiplied by
@@ -94,14 +94,6 @@ def test_the_parts_of_tls_are_found_from_what_tests_differ_in() -> None:
     )
     assert rsa.parts["full handshake"].kinds["softirq"].median == pytest.approx(0)
     assert rsa.parts["full handshake"].total.values == pytest.approx([600, 660])
-    answer = tls_parts_answer(made)
-    assert answer.startswith(
-        "**A full TLS handshake takes 630 us of the server's CPU on nginx/kernel:rsa-2048 and "
-        "200 us on lean**; a resumed one takes 105 us on nginx/kernel:rsa-2048"
-    )
-    assert answer.count("a resumed one takes") == 1
-    rows = tls_parts_table(made).rows
-    assert rows[1][:3] == ("nginx/kernel:rsa-2048", "full handshake", "630 (600-660)")
     assert lean.parts["kilobyte over TLS"].total.median == pytest.approx(0.5 * 1.05)
 
 
@@ -140,10 +132,6 @@ def test_a_version_costs_its_request_and_what_a_connection_takes_more() -> None:
     assert old.process_bytes is not None and old.process_bytes.median == pytest.approx(3000)
     assert new.slab_bytes is not None and new.slab_bytes.median is None
     assert new.slab_bytes.reason.startswith("it did not grow with the connections: 0 to 0 B")
-    assert "**caddy: a request takes 47.2 us over HTTP/1.1 and 99.8 us over HTTP/3" in (
-        versions_answer(made)
-    )
-    assert versions_table(made).rows[1][3].startswith("+111.1%")
 
 
 def test_all_versions_of_a_run_are_judged_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,3 +163,12 @@ def test_a_rate_that_was_not_answered_is_in_no_cost() -> None:
 
 def test_one_version_alone_is_no_comparison() -> None:
     assert version_costs(of({"nginx": version("1.1", 40, 200, 0)})) == []
+
+
+def test_a_million_connections_take_core_hours_and_their_price() -> None:
+    made = of({"nginx": [level("new", {"user": 30.0, "softirq": 6.0})]})
+    ((_, _, hours, money, energy),) = price_table(made).rows
+    assert hours == "0.01 (0.01-0.01)" and money.startswith("n/a: core_hour_price is not in")
+    assert energy.startswith("n/a: ")
+    ((_, _, _, money, _),) = price_table(made.model_copy(update={"core_hour_price": 50})).rows
+    assert money == "0.53 (0.50-0.55) at 50 per core hour"

@@ -1,4 +1,4 @@
-from hdrh.histogram import HdrHistogram
+from collections import Counter
 
 from stackcost.analysis.figures.groups import LoadTrials
 from stackcost.analysis.figures.latency import LATENCY, UNKNOWN_REASON
@@ -9,15 +9,11 @@ from stackcost.contracts.trial import Trial
 from stackcost.report.tables import latency_table
 from tests.analysis.http_trials import asked
 from tests.analysis.runs import CONTEXT
-from tests.analysis.trials import counter, load_trial
+from tests.analysis.trials import counter, encoded, load_trial
 
 
 def trial(*microseconds: int) -> Trial:
-    histogram = HdrHistogram(1, 2**32 - 1, 2)
-    for value in microseconds:
-        histogram.record_value(value)
-    made = load_trial()
-    text = histogram.encode().decode()
+    made, text = load_trial(), encoded(Counter(microseconds))
     made.load.latency = {"web": {"connect": text, "first_byte": text, "completion": text}}
     return made
 
@@ -35,11 +31,9 @@ def test_every_round_has_its_own_percentile() -> None:
 
 def many(*counts: int) -> Trial:
     """A trial of 100 us, 200 us and so on, as many of each."""
-    histogram = HdrHistogram(1, 2**32 - 1, 2)
-    for place, count in enumerate(counts, 1):
-        histogram.record_value(100 * place, count)
     made = load_trial()
-    made.load.latency = {"": {"completion": histogram.encode().decode()}}
+    times = {100 * place: count for place, count in enumerate(counts, 1)}
+    made.load.latency = {"": {"completion": encoded(times)}}
     return made
 
 
@@ -61,11 +55,9 @@ def test_the_tail_is_told_of_trials_with_ten_connections_beyond_it_and_else_why_
 
 
 def test_ab_tells_no_percentile_of_the_tail_of_whole_connections() -> None:
-    histogram = HdrHistogram(1, 2**32 - 1, 2)
-    histogram.record_value(100, 2_000_000)
     for program, told in (("ab", None), ("wrk", 100)):
         made = asked(program, 10, "tps", 0.0, 1.0)
-        made.load.latency = {"": {"connection": histogram.encode().decode()}}
+        made.load.latency = {"": {"connection": encoded({100: 2_000_000})}}
         found = percentiles(made)["latency.connection.p99.99"]
         assert found.median == told and found.reason.startswith("ab tells") == (told is None)
 

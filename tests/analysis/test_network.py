@@ -22,7 +22,7 @@ from stackcost.report.terminal import print_screen
 from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import counter, load_trial
 from tests.report.cells import shown
-from tests.report.test_http_notebooks import opened
+from tests.report.opened import opened
 
 ROUNDS = (1, 2, 3, 4, 5, 6)
 

@@ -18,7 +18,7 @@ from stackcost.analysis.summary import Summary
 from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
 from stackcost.published.tables import sidecar_table
-from stackcost.report.paths import paths_answer, paths_table
+from stackcost.report.paths import paths_answer
 from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import add_backend, gauge, hold_trial, load_trial
 
@@ -86,18 +86,6 @@ def test_two_rounds_rank_no_path() -> None:
     answer = paths_answer(summary_of(few))
     assert answer.startswith("**What a path adds is not sure** (at 1,000 connections/s): 2 pairs")
     assert "adds 190" not in answer and "cheapest" not in answer
-
-
-def test_the_answer_names_what_each_path_adds() -> None:
-    summary = summary_of(paths())
-    answer = paths_answer(summary)
-    assert answer.startswith("**A connection takes 80 us of CPU on the bare server; ")
-    assert "dut/proxy_nginx adds 190 us; dut/forwarding adds 20.0 us" in answer
-    assert [row[0] for row in paths_table(summary).rows] == [
-        "bare server",
-        "dut/proxy_nginx",
-        "dut/forwarding",
-    ]
 
 
 def test_a_published_sidecar_is_a_multiple_of_the_envoy_measured_here() -> None:

@@ -52,14 +52,18 @@ def limit_moved(trial: Trial) -> None:
 @pytest.mark.parametrize(
     ("disturb", "cause", "helps"),
     [
-        (lambda trial: add_other_program(trial, 5.0), "other programs took", remedies.PROGRAMS),
+        (
+            lambda trial: add_other_program(trial, 5.0),
+            "other programs took 50.0% of the server's cores",
+            remedies.PROGRAMS,
+        ),
         (slowed, "slower than at full speed", remedies.HOST),
         (stolen, "stolen by the hypervisor", remedies.HOST),
-        (suspended, "machine was suspended", remedies.AWAKE),
+        (suspended, "machine was suspended for 5.0 s", remedies.AWAKE),
         (late, "started later than scheduled", remedies.GENERATOR),
         (unsent, "of the schedule not started", remedies.GENERATOR),
-        (busy, "generator 9", remedies.GENERATOR),
-        (limit_moved, "nf_conntrack_max was", remedies.LIMIT),
+        (busy, "generator 99% busy", remedies.GENERATOR),
+        (limit_moved, "nf_conntrack_max was 1,000, then 2,000", remedies.LIMIT),
     ],
 )
 def test_each_disturbance_of_a_trial_has_the_remedy_of_its_cause(

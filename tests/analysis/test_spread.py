@@ -41,24 +41,12 @@ def test_one_trial_has_no_interval_and_says_so() -> None:
     assert seen.reason == "1 trial: no interval"
 
 
-def test_ratio_pairs_rounds_and_leaves_out_those_with_one_side() -> None:
-    seen = ratio([60.0, None, 66.0], [10.0, 10.0, 11.0])
-    assert seen.values == [6.0, 6.0]
-    assert seen.median == pytest.approx(6.0)
-
-
 def test_interval_of_the_ratio_narrows_with_the_trials_and_holds_the_truth() -> None:
     few = ratio([58.0, 62.0, 60.0], [10.2, 9.8, 10.0])
     many = ratio([58.0, 62.0, 60.0] * 8, [10.2, 9.8, 10.0] * 8)
     assert few.low and few.high and many.low and many.high
     assert few.low <= many.low <= 6.0 <= many.high <= few.high
     assert few.coverage == 0.75 and many.coverage and many.coverage >= 0.95
-
-
-def test_a_ratio_is_of_rounds_that_both_have_a_value_of() -> None:
-    above = Series.of_spread(spread([60.0, None, 66.0], "us", rounds=[1, 2, 3]))
-    below = Series.of_spread(spread([10.0, 20.0, None], "us", rounds=[1, 2, 3]))
-    assert compare(below, above, Design(paired=True)).ratios.values == [6.0]
 
 
 @given(st.lists(st.tuples(POSITIVE, POSITIVE), min_size=2, max_size=12))

@@ -3,7 +3,6 @@ from dataclasses import replace
 import pytest
 
 from stackcost.analysis.figures.registry import definitions
-from stackcost.analysis.head import definition
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.trial import Trial
@@ -66,15 +65,6 @@ def test_cpu_factor_is_taken_at_the_highest_trusted_load() -> None:
     assert summarise(trials, CONTEXT).factors[0].at == "1,000 connections/s"
 
 
-def test_a_load_flagged_everywhere_is_still_answered_and_says_so() -> None:
-    trials = compared()
-    for trial in trials:
-        trial.suspended_s = 1.0
-    factor = summarise(trials, CONTEXT).factors[0]
-    assert factor.at == "2,000 connections/s, 6 of its trials flagged"
-    assert factor.ratio.median == pytest.approx(10, rel=0.02)
-
-
 def test_an_interrupted_run_keeps_what_it_has() -> None:
     trials = [trial for trial in compared() if trial.server == "nginx/kernel"]
     summary = summarise(trials, replace(CONTEXT, state="interrupted"))
@@ -97,9 +87,3 @@ def test_summary_survives_json_and_names_every_figure() -> None:
         assert f"server_cpu.{kind}" in definitions()
     assert len(summary.trials) == len(compared())
     assert all(definition.source for definition in summary.definitions.values())
-
-
-def test_every_figure_that_is_compared_or_exported_has_a_definition() -> None:
-    found = list(summarise(compared(), CONTEXT).system_figures())
-    assert {"server_cpu_total", "memory.total", "server_cpu.user"} <= {f.name for f in found}
-    assert [f.name for f in found if not definition(f.name, definitions())] == []

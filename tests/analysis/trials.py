@@ -3,6 +3,9 @@
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
+from hdrh.histogram import HdrHistogram
+
+from stackcost.contracts.latency import HIGHEST_US, SIGNIFICANT_FIGURES
 from stackcost.contracts.load import ConstantLoad, HeldFlows
 from stackcost.contracts.sample import Kind, Sample
 from stackcost.contracts.trial import Trial
@@ -180,3 +183,11 @@ def move_time(trial: Trial, cpu: str, seconds: Mapping[str, float]) -> None:
         if sample.metric == "cpu.exact_time" and sample.labels["cpu"] == cpu and sample.time >= END:
             assert sample.value is not None
             trial.samples[place] = sample._replace(value=sample.value + more)
+
+
+def encoded(microseconds: Mapping[int, int]) -> str:
+    """A histogram as the generator tells it: how often each time was."""
+    histogram = HdrHistogram(1, HIGHEST_US, SIGNIFICANT_FIGURES)
+    for value, count in microseconds.items():
+        histogram.record_value(value, count)
+    return str(histogram.encode().decode())

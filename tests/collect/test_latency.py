@@ -1,6 +1,7 @@
 """Latency histograms between two readings, and with a generator that has none."""
 
 import time
+from collections import Counter
 from typing import Any
 
 from hdrh.histogram import HdrHistogram
@@ -8,13 +9,7 @@ from hdrh.histogram import HdrHistogram
 from stackcost.collect.latency import Latency, latency_between, read_latency
 from stackcost.contracts.latency import KINDS, TLS_HANDSHAKE
 from stackcost.contracts.window import Window
-
-
-def encoded(values: list[int]) -> str:
-    histogram = HdrHistogram(1, 2**32 - 1, 2)
-    for value in values:
-        histogram.record_value(value)
-    return str(histogram.encode().decode())
+from tests.analysis.trials import encoded
 
 
 class Client:
@@ -36,8 +31,13 @@ class Client:
             "unit": "us",
             "templates": [
                 {"group": self.group}
-                | {kind: {"hdr": encoded(times)} for kind in KINDS}
-                | {TLS_HANDSHAKE: {"count": len(self.handshakes), "hdr": encoded(self.handshakes)}}
+                | {kind: {"hdr": encoded(Counter(times))} for kind in KINDS}
+                | {
+                    TLS_HANDSHAKE: {
+                        "count": len(self.handshakes),
+                        "hdr": encoded(Counter(self.handshakes)),
+                    }
+                }
                 for times in self.times
             ],
         }

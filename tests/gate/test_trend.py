@@ -4,7 +4,6 @@ import json
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -44,22 +43,6 @@ def test_a_step_is_found_where_it_was_and_nowhere_else(tmp_path: Path) -> None:
     assert change.low and change.high and change.low < 0.95 < change.high
 
 
-@pytest.mark.parametrize("between", [0.01, 0.02])
-def test_measurements_that_differ_by_themselves_are_one_group(
-    tmp_path: Path, between: float
-) -> None:
-    """By their trials alone, such histories were split in 90 to 100 % of cases."""
-    random = np.random.default_rng(2)
-    draws = 8
-    split = 0
-    for at in range(draws):
-        ceilings = (8000 * random.lognormal(0, between, 12)).tolist()
-        (series,) = trends_of(read_history(history(tmp_path / f"{at}.jsonl", ceilings)))
-        split += len(series.groups) > 1
-    print(f"{between:.0%} between measurements: {split} of {draws} are split")
-    assert split <= 1
-
-
 def test_lines_of_merged_histories_are_taken_by_their_times(tmp_path: Path) -> None:
     path = history(tmp_path / "h.jsonl", [8000] * 6 + [7600] * 6)
     lines = path.read_text().splitlines()
@@ -84,13 +67,6 @@ def test_the_command_prints_groups_and_draws_them(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "2026-01-06T03:00:00" in done.output and re.search(r"-(9|10)\.\d%", done.output)
     assert plot.read_text().count("<svg") == 1
-
-
-def test_a_line_that_is_no_measurement_is_named(tmp_path: Path) -> None:
-    path = history(tmp_path / "h.jsonl", [8000])
-    path.write_text(path.read_text() + "nonsense\n")
-    with pytest.raises(StackcostError, match="line 2 is not a measurement"):
-        read_history(path)
 
 
 def test_a_ceiling_and_a_rate_for_whole_cores_are_two_series(tmp_path: Path) -> None:

@@ -16,15 +16,8 @@ from stackcost.contracts.trial import Trial
 from stackcost.report.latency_log import write_logs
 from stackcost.report.plots import as_svg, latency_over_time
 from stackcost.store import RunFolder
-from tests.analysis.trials import SUSTAIN, load_trial
+from tests.analysis.trials import SUSTAIN, encoded, load_trial
 from tests.report.stored import store
-
-
-def encoded(microseconds: dict[int, int]) -> str:
-    histogram = HdrHistogram(1, 2**32 - 1, 2)
-    for value, count in microseconds.items():
-        histogram.record_value(value, count)
-    return str(histogram.encode().decode())
 
 
 def timed(round_number: int, *seconds: dict[int, int]) -> Trial:

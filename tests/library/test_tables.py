@@ -31,6 +31,16 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 @pytest.fixture(scope="module")
+def costs() -> Run:
+    return stackcost.open(*COSTS)
+
+
+@pytest.fixture(scope="module")
+def everything() -> Run:
+    return stackcost.open(*ALL)
+
+
+@pytest.fixture(scope="module")
 def summary() -> dict[str, object]:
     return json.loads((SMALL / "summary.json").read_bytes())  # type: ignore[no-any-return]
 
@@ -48,13 +58,12 @@ print([name for name in acting if f"stackcost.{{name}}" in sys.modules])
     assert done.stdout.splitlines() == ["[]", "[]"], done.stderr
 
 
-def test_every_column_of_every_table_has_unit_and_definition(small: Run) -> None:
+def test_every_column_of_every_table_has_unit_and_definition(small: Run, everything: Run) -> None:
     columns = small.columns()
     assert list(columns["table"].unique()) == list(TABLES)
     assert columns["definition"].str.len().min() > 5 and columns["unit"].notna().all()
-    runs = stackcost.open(*ALL)
     for table in TABLES:
-        frame = getattr(runs, table)
+        frame = getattr(everything, table)
         if callable(frame):  # from the trials, which these runs are kept without
             frame = small.samples(trials=[4]) if table == "samples" else small.merged_latency()
         assert list(frame.columns) == list(small.columns(table)["column"]), table
@@ -133,10 +142,9 @@ def test_a_run_of_each_kind_opens() -> None:
     assert stackcost.open(RUNS / "events").kinds("server_cpu").empty
 
 
-def test_of_several_runs_each_system_has_its_runs_number() -> None:
-    run = stackcost.open(*COSTS)
-    assert {name[:6] for name in run.figures["system"]} == {"run 1:", "run 2:"}
-    assert run.figures["run"].nunique() == 2
+def test_of_several_runs_each_system_has_its_runs_number(costs: Run) -> None:
+    assert {name[:6] for name in costs.figures["system"]} == {"run 1:", "run 2:"}
+    assert costs.figures["run"].nunique() == 2
 
 
 def test_a_run_is_found_by_its_name_and_a_missing_one_is_reported(
@@ -211,10 +219,9 @@ def test_a_factor_has_every_round_and_the_ratio_of_all(small: Run) -> None:
     assert (own["low"] <= own["median"]).all() and (own["median"] <= own["high"]).all()
 
 
-def test_runs_are_compared_with_the_first_by_the_answer_of_diff() -> None:
-    run = stackcost.open(*COSTS)
-    (answer,) = run.differences
-    found = run.comparisons
+def test_runs_are_compared_with_the_first_by_the_answer_of_diff(costs: Run) -> None:
+    (answer,) = costs.differences
+    found = costs.comparisons
     assert found["figure"].tolist() == [each.figure for each in answer.comparisons]
     judged = [each for each in answer.comparisons if each.verdict != "not judged"]
     assert found["judged"].sum() == len(judged) == 4
@@ -279,11 +286,12 @@ def test_a_step_of_mixed_traffic_has_a_row_for_each_application() -> None:
     assert mixes["value"].isna().tolist() == [False, False, True, False]
 
 
-def test_published_numbers_and_what_was_measured_of_the_same_shape() -> None:
-    run = stackcost.open(*ALL)
-    printed, here = run.published, run.published_matches
+def test_published_numbers_and_what_was_measured_of_the_same_shape(everything: Run) -> None:
+    printed, here = everything.published, everything.published_matches
     tables = {
-        (document.title, table.name) for document in run.documents for table in document.tables
+        (document.title, table.name)
+        for document in everything.documents
+        for table in document.tables
     }
     assert set(zip(here["document"], here["table"], strict=True)) == tables
     assert (here["ratio"].isna() == (here["reason"] != "")).all()

@@ -13,6 +13,11 @@ def first_text(summary: AnySummary) -> str:
     return "\n\n".join(part for part in first_screen(runs) if isinstance(part, str))
 
 
+def opened(summary: Summary) -> OpenedRuns:
+    """A run at given loads as a notebook opens it."""
+    return OpenedRuns([opened_costs(summary)])
+
+
 def opened_costs(summary: Summary) -> OpenedCosts:
     """A run at given loads, of which only the summary matters."""
     return OpenedCosts(Manifest(run=summary.run), summary)

@@ -17,11 +17,12 @@ from stackcost.report.flags import flag_lines
 from stackcost.report.notebook import fitting
 from stackcost.report.tables.latency_unit import LatencyUnit
 from stackcost.results.computed import summarise_again
-from stackcost.results.opened import OpenedCosts, OpenedRuns, open_runs
+from stackcost.results.opened import open_runs
 from stackcost.results.stored import ONE_CORE, describe_setting
 from stackcost.store import Manifest, RunFolder
 from tests.analysis.runs import CONTEXT, compared
 from tests.report.cells import shown
+from tests.report.opened import opened
 from tests.report.stored import store
 
 
@@ -100,20 +101,10 @@ def test_an_answer_says_what_its_loads_are_shares_of() -> None:
     assert "found before the first" not in printed(summary.model_copy(update={"ceilings": {}}))
 
 
-def opened(summary: Summary) -> OpenedRuns:
-    return OpenedRuns([OpenedCosts(Manifest(run=summary.run), summary)])
-
-
 def printed(summary: Summary) -> str:
     written = io.StringIO()
     print_answer(summary, Console(file=written, width=1000))
     return " ".join(written.getvalue().split())  # a title is broken where its table ends
-
-
-def test_the_summary_is_stored_and_reads_back(answered: tuple[RunFolder, str]) -> None:
-    summary = Summary.model_validate(answered[0].summary())
-    assert summary.run == answered[0].name
-    assert summary.machine["processor"] == "Test <CPU>"
 
 
 def without_a_page(run: RunFolder) -> tuple[str, Summary]:

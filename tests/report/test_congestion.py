@@ -24,26 +24,20 @@ def manifest(servers: dict[str, Any], test_bed: dict[str, Any] | None = None) ->
     return read.model_copy(update={"servers": servers, "test_bed": test_bed or {}})
 
 
-def by(**algorithms: str) -> dict[str, str]:
-    """The setting of systems that stored their algorithm."""
-    servers = {name: {"congestion_control": found} for name, found in algorithms.items()}
-    return congestion_control(manifest(servers))
-
-
-def test_what_all_systems_use_is_named_once() -> None:
-    assert by(a="cubic", b="cubic") == {SETTING: "cubic"}
-
-
-def test_systems_with_another_are_named() -> None:
-    found = by(**{"nginx/kernel": "cubic", "astf-peer": "NewReno"})
-    assert found == {SETTING: "cubic on nginx/kernel; NewReno on astf-peer"}
-
-
-def test_variants_of_a_server_are_told_apart_only_where_they_differ() -> None:
-    found = by(**{"n:cubic,1-B": "cubic", "n:cubic,9-B": "cubic", "p:1-B": "R", "p:9-B": "R"})
-    assert found == {SETTING: "cubic on n; R on p"}
-    found = by(**{"n:cubic": "cubic", "n:bbr": "bbr"})
-    assert found == {SETTING: "cubic on n:cubic; bbr on n:bbr"}
+@pytest.mark.parametrize(
+    ("stored", "words"),
+    [
+        ({"a": "cubic", "b": "cubic"}, "cubic"),
+        ({"a": "cubic", "b": "NewReno"}, "cubic on a; NewReno on b"),
+        ({"n:c,1-B": "c", "n:c,9-B": "c", "p:1-B": "R", "p:9-B": "R"}, "c on n; R on p"),
+        ({"n:cubic": "cubic", "n:bbr": "bbr"}, "cubic on n:cubic; bbr on n:bbr"),
+    ],
+)
+def test_systems_and_variants_are_named_where_they_differ(
+    stored: dict[str, str], words: str
+) -> None:
+    servers = {name: {"congestion_control": found} for name, found in stored.items()}
+    assert congestion_control(manifest(servers)) == {SETTING: words}
 
 
 def test_an_older_run_has_that_of_servers_on_the_kernels_tcp() -> None:

@@ -3,6 +3,7 @@
 import io
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 import stackcost
@@ -22,32 +23,22 @@ from tests.report.counted import CONNECTIONS, store_counted, trial
 NGINX, OTHER = "nginx/kernel", "lighttpd-nss/kernel"
 
 
-def said(root: Path, *more: int) -> str:
-    """Of a run whose connections have so many more instructions than 110,000 in each round."""
-    before = store_counted(root / "a", {NGINX: [0, 20]})
-    after = store_counted(root / "b", {NGINX: more})
-    return sentence(difference(Side.of(str(before.path)), Side.of(str(after.path))))
-
-
-def test_a_difference_beyond_that_of_boots_is_told(tmp_path: Path) -> None:
-    text = said(tmp_path, 550, 560)
-    assert text == (
-        "different: instructions at 500/s +0.50%; counts of one system differ by at most 0.2%"
-    )
-
-
-def test_a_difference_as_boots_have_it_is_none(tmp_path: Path) -> None:
-    text = said(tmp_path, 120, 130)
-    assert text == (
-        "no difference shown: instructions at 500/s +0.10%; "
-        "counts of one system differ by at most 0.2%"
-    )
-
-
-def test_boots_that_differ_among_themselves_cannot_tell(tmp_path: Path) -> None:
-    text = said(tmp_path, 0, 3000)
-    assert text.startswith("cannot tell: instructions at 500/s +1.35%; counts of one side differ")
-    assert "count again" in text
+@pytest.mark.parametrize(
+    ("more", "facts"),
+    [
+        ((550, 560), ("different: instructions at 500/s +0.50%", "differ by at most 0.2%")),
+        ((120, 130), ("no difference shown: instructions at 500/s +0.10%", "at most 0.2%")),
+        ((0, 3000), ("cannot tell: instructions at 500/s +1.35%", "count again")),
+    ],
+)
+def test_a_difference_is_told_where_boots_of_one_system_differ_by_less(
+    more: tuple[int, ...], facts: tuple[str, str], tmp_path: Path
+) -> None:
+    """Connections have so many more instructions than 110,000 in each round."""
+    before = store_counted(tmp_path / "a", {NGINX: [0, 20]})
+    after = store_counted(tmp_path / "b", {NGINX: list(more)})
+    text = sentence(difference(Side.of(str(before.path)), Side.of(str(after.path))))
+    assert text.startswith(facts[0]) and facts[1] in text
 
 
 def test_two_systems_of_one_run_are_compared_by_counts_alone(tmp_path: Path) -> None:
@@ -70,11 +61,8 @@ def test_the_tables_have_system_calls_where_any_were_counted(tmp_path: Path) -> 
     assert "System calls" not in "".join(table.title for table in counted_tables(without, 9))
 
 
-def test_counted_connections_are_counted() -> None:
-    assert flags_of(Readings(trial(NGINX, 1, 1), [1])) == []
-
-
 def test_missing_connections_are_told() -> None:
+    assert flags_of(Readings(trial(NGINX, 1, 1), (1,))) == []
     seen = Readings(trial(NGINX, 1, 1, completed=480), (1,))
     assert flags_of(seen) == ["20 of 500 connections were not made"]
 

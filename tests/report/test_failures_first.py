@@ -18,12 +18,11 @@ from stackcost.report.answer import print_answer
 from stackcost.report.answers import ceiling_answer, trust_answer
 from stackcost.report.difference import Side, difference
 from stackcost.report.flags import flag_lines
-from stackcost.results.opened import OpenedRuns
 from stackcost.results.stored import summary_of
 from stackcost.store import Manifest
 from tests.analysis.runs import CONTEXT, compared
 from tests.analysis.trials import add_other_program, load_trial
-from tests.report.opened import first_text, opened_costs
+from tests.report.opened import first_text, opened
 from tests.report.stored import store
 
 WORST = "8 of 20 trials: 9,000 of 20,000 connections failed (trial 20, astf-peer)"
@@ -69,9 +68,7 @@ def test_the_long_answer_names_every_trial_that_failed_before_all_else(summary: 
 
 
 def test_report_and_notebook_begin_with_what_failed(summary: Summary) -> None:
-    runs = OpenedRuns()
-    runs.costs.append(opened_costs(summary))
-    for text in (first_text(summary), trust_answer(runs)):
+    for text in (first_text(summary), trust_answer(opened(summary))):
         said = text[text.index("**Not served as asked") :]
         assert said.index(WORST) < said.index(LOST)
     assert "Not served" not in first_text(summarise(compared(2), CONTEXT))
@@ -103,12 +100,12 @@ def test_trials_that_are_not_used_are_told_by_their_reasons(summary: Summary) ->
     aside = summary.model_copy(update={"trials": rows})
     told = f"5 more trials not used: 3 ({search}), 2 (disturbed and repeated)"
     assert told in flag_lines(aside) and told in first_text(aside)
-    assert told in trust_answer(OpenedRuns(costs=[opened_costs(aside)]))
+    assert told in trust_answer(opened(aside))
 
 
 def test_a_ceiling_that_was_found_for_the_loads_is_not_denied(summary: Summary) -> None:
     found = summary.model_copy(update={"ceilings": {"nginx/kernel": 4_000.0}})
-    answer = ceiling_answer(OpenedRuns(costs=[opened_costs(found)]))
+    answer = ceiling_answer(opened(found))
     assert answer.startswith("**Ceiling of nginx/kernel, found before the first round: 4,000 conn")
 
 

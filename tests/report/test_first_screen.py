@@ -26,7 +26,7 @@ from stackcost.store import Manifest
 from tests.analysis.runs import CONTEXT, compared
 from tests.device.event_trials import PLAN, event_trial
 from tests.report.counted import store_counted
-from tests.report.opened import first_text, opened_costs
+from tests.report.opened import first_text, opened
 from tests.report.stored import store
 from tests.report.test_busy_machine import disturbed
 from tests.search.simulated import Simulated, plan_of
@@ -122,9 +122,7 @@ def test_costs_at_different_loads_are_not_put_beside_each_other() -> None:
             trial.load.client |= {"tcps_drops": 900}
     assert {each.headline for each in summarise(lost, CONTEXT).servers} == {1000.0}
     apart = [t for t in compared() if t.offered_cps != (1000 if t.server == "astf-peer" else 2000)]
-    runs = OpenedRuns()
-    runs.costs.append(opened_costs(summarise(apart, CONTEXT)))
-    answer = cpu_answer(runs)
+    answer = cpu_answer(opened(summarise(apart, CONTEXT)))
     assert "**These are different loads, so they are not compared**" in answer
     assert answer.startswith("One connection takes ") and " nginx/kernel at 1,000/s. " in answer
 

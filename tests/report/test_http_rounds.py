@@ -8,9 +8,9 @@ from stackcost.contracts.system import Setting, System
 from stackcost.contracts.trial import Trial
 from stackcost.report import http_figures, http_tables, http_tls
 from stackcost.report.answers import http_answer
-from stackcost.results.opened import OpenedCosts, OpenedRuns
-from stackcost.store import Manifest
+from stackcost.results.opened import OpenedRuns
 from tests.analysis.http_trials import asked, summary
+from tests.report.opened import opened, opened_costs
 
 
 def rounds(test: str, rates: Sequence[float | None], tls: bool = False) -> list[Trial]:
@@ -60,7 +60,7 @@ def test_a_number_of_workers_is_told_only_where_the_name_has_it(
     table = http_tables.tests_table(http_figures.series(found), found)
     assert ("worker processes" in table.columns) == bool(axis)
     assert all(len(row) == len(table.columns) for row in table.rows)
-    answer = http_answer(OpenedRuns([OpenedCosts(Manifest(run="made"), found)]))
+    answer = http_answer(opened(found))
     assert ("worker process" in answer) == bool(axis)
 
 
@@ -69,7 +69,7 @@ def test_the_workers_of_a_system_are_one_column_in_a_report_of_several_runs() ->
     made = [*rounds("tps", [1000]), *rounds("tps", [1900])]
     for trial, system in zip(made, systems, strict=True):
         trial.server = system.name
-    run = OpenedCosts(Manifest(run="made"), summary(*made, systems=systems))
+    run = opened_costs(summary(*made, systems=systems))
     first, _ = OpenedRuns([run, run]).summaries
     (curve,) = http_figures.series(first)
     assert {name: [*points] for name, points in curve.points.items()} == {

@@ -30,10 +30,10 @@ NAMES = [
 
 LISTED = re.compile(r"([\w ]+ [\d.]+, ){2}")  # "user 7.5, system 78, irq 18"
 OF_HTTP_CLIENTS = ["past_ceiling", "disk_cache"]  # see test_http_notebooks.py
-OF_PATHS = ["paths"]  # see test_paths_notebook.py
+OF_PATHS = ["paths"]  # see test_http_notebooks.py
 OF_NETWORKS = ["network"]  # see tests/analysis/test_network.py
 OF_COUNTS = ["counted_cost"]  # see test_counted.py
-OF_HTTP_COSTS = ["http_versions", "tls"]  # see test_http_costs_notebooks.py
+OF_HTTP_COSTS = ["http_versions", "tls"]  # see test_http_notebooks.py
 
 
 @functools.cache

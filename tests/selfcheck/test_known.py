@@ -6,8 +6,10 @@ wrong kind, on the wrong core or counted twice is off by everything.
 
 import pytest
 
-from engine.bench.tools.selfcheck.known import check_known
+from engine.bench.tools.selfcheck.known import check_known, check_live
 from engine.bench.tools.selfcheck.row import Row
+from engine.bench.tools.selfcheck.sampling_cost import check_sampling
+from stackcost.collect import stack_samples
 
 pytestmark = pytest.mark.bed
 
@@ -45,3 +47,26 @@ def test_what_is_known_is_what_is_reported(quick: bool, tolerances: dict[str, fl
         if not left:
             break
     assert not wrong, wrong
+
+
+@pytest.mark.long
+def test_the_page_takes_little_of_the_loads_core_and_figures_are_the_same_with_it() -> None:
+    for _attempt in range(3):  # what another program disturbed is made again
+        thread, figures = check_live(2, sustain_s=1)
+        assert thread.ratio.median is not None and thread.ratio.median > 1, "it does something"
+        if thread.holds(0.02) and all(figure.holds(0.2) for figure in figures):
+            break
+    assert thread.holds(0.02), thread
+    assert all(figure.holds(0.2) for figure in figures), figures
+
+
+@pytest.mark.long
+def test_the_time_of_the_sampling_interrupts_is_seen_and_grows_with_their_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    usual = check_sampling(3, piece_s=0.5)
+    monkeypatch.setattr(stack_samples, "PERIOD_NS", (200_000, 300_000))
+    often = check_sampling(3, piece_s=0.5)
+    assert usual.ratio.median is not None and often.ratio.median is not None
+    assert usual.ratio.median > 1, "samples take time"
+    assert often.ratio.median - 1 > 3 * (usual.ratio.median - 1), "ten times as many take more"

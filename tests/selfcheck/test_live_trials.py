@@ -5,16 +5,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hdrh.histogram import HdrHistogram
 
 from engine.bench.tools.selfcheck import live_cost
 from engine.bench.tools.selfcheck.bed import selfcheck_experiment
 from engine.bench.tools.selfcheck.row import Row
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.latency import HIGHEST_US, SIGNIFICANT_FIGURES
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
-from tests.analysis.trials import load_trial
+from tests.analysis.trials import encoded, load_trial
 
 
 @pytest.fixture
@@ -30,10 +28,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def with_figures() -> Trial:
     trial = load_trial()
-    histogram = HdrHistogram(1, HIGHEST_US, SIGNIFICANT_FIGURES)
-    histogram.record_value(70)
-    load = trial.load_of(ConstantLoad)
-    load.latency = {"": {"completion": histogram.encode().decode()}}
+    trial.load_of(ConstantLoad).latency = {"": {"completion": encoded({70: 1})}}
     return trial
 
 

@@ -1,17 +1,17 @@
 """A generator that is made up: it opens what it is told to, and answers as astf-engine does."""
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-from hdrh.histogram import HdrHistogram
 
 from stackcost.collect.engine import CPU_METHOD, MEMORY_METHOD, SCHEDULE_METHOD
 from stackcost.collect.latency import METHOD
 from stackcost.contracts.counts import GeneratorShare
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.latency import HIGHEST_US, KINDS, SIGNIFICANT_FIGURES
+from stackcost.contracts.latency import KINDS
 from stackcost.sides.generator import RunningGenerator
+from tests.analysis.trials import encoded
 
 METHODS = (CPU_METHOD, MEMORY_METHOD, SCHEDULE_METHOD, METHOD)
 
@@ -115,10 +115,7 @@ class MadeUpGenerator(RunningGenerator):
         if method == MEMORY_METHOD:
             pool = {"name": "flows", "object_bytes": 64, "in_use": self.connections}
             return {"pools": [pool | {"reserved_bytes": 1000}]}
-        histogram = HdrHistogram(1, HIGHEST_US, SIGNIFICANT_FIGURES)
-        for time_us in self.times_us:
-            histogram.record_value(time_us)
-        whole = {kind: {"hdr": histogram.encode().decode()} for kind in KINDS}
+        whole = {kind: {"hdr": encoded(Counter(self.times_us))} for kind in KINDS}
         return {"templates": [{"group": "web", **whole}]}
 
     def data_cpus(self) -> list[int]:
