@@ -34,16 +34,30 @@ def counted(folder: Path, *lines: str) -> dict[Where, Count]:
     return read_counts(file, SYMBOLS)
 
 
-def test_a_block_counts_its_instructions_at_each_execution(tmp_path: Path) -> None:
-    found = counted(tmp_path, "switches 2", "task nginx|", "ffffffff81000010 0 5 0 0 3")
-    assert found == {Where("nginx", "", "kernel", "tcp_ack"): Count(15, 0)}
+ACK, SET = "ffffffff810000", "ffffffff810001"
 
 
-def test_a_block_at_the_begin_of_a_function_counts_its_calls(tmp_path: Path) -> None:
-    lines = "ffffffff81000000 0 5 0 0 3", "ffffffff81000000 0 2 0 0 1", "ffffffff81000010 0 5 0 0 9"
-    assert counted(tmp_path, "task nginx|", *lines) == {
-        Where("nginx", "", "kernel", "tcp_ack"): Count(15 + 2 + 45, 0, 4)
-    }
+@pytest.mark.parametrize(
+    ("blocks", "mode", "function", "count"),
+    [
+        ([f"{ACK}10 0 5 0 0 3"], "kernel", "tcp_ack", Count(15, 0)),
+        ([f"{ACK}10 0 5 0 0 3", f"{ACK}f0 0 2 0 0 4"], "kernel", "tcp_ack", Count(23, 0)),
+        (  # at its begin a function is called
+            [f"{ACK}00 0 5 0 0 3", f"{ACK}00 0 2 0 0 1", f"{ACK}10 0 5 0 0 9"],
+            *("kernel", "tcp_ack", Count(15 + 2 + 45, 0, 4)),
+        ),
+        # A repetition counts its bytes and no instruction.
+        ([f"{SET}08 0 1 8 0 4096"], "kernel", "memset", Count(0, 32768)),
+        # From QEMU 8 on all programs have one block of a library, with the address that the first
+        # one had, where another program has another file: its place in memory tells it.
+        (["555555554010 2001f00 7 0 0 1"], "user", "libc.so.6", Count(7, 0)),
+    ],
+)
+def test_blocks_are_counted_by_function(
+    blocks: list[str], mode: str, function: str, count: Count, tmp_path: Path
+) -> None:
+    found = counted(tmp_path, "switches 2", "task nginx|", *blocks)
+    assert found == {Where("nginx", "", mode, function): count}
 
 
 def test_system_calls_are_the_servers_own_by_name() -> None:
@@ -61,18 +75,6 @@ def test_system_calls_are_the_servers_own_by_name() -> None:
     assert calls == [(1.0, labels, 0), (2.0, labels, 3)]
 
 
-def test_blocks_of_one_function_are_summed(tmp_path: Path) -> None:
-    lines = "ffffffff81000010 0 5 0 0 3", "ffffffff810000f0 0 2 0 0 4"
-    assert counted(tmp_path, "task nginx|", *lines) == {
-        Where("nginx", "", "kernel", "tcp_ack"): Count(23, 0)
-    }
-
-
-def test_a_repetition_counts_its_bytes_and_no_instruction(tmp_path: Path) -> None:
-    found = counted(tmp_path, "task nginx|", "ffffffff81000108 0 1 8 0 4096")
-    assert found == {Where("nginx", "", "kernel", "memset"): Count(0, 32768)}
-
-
 def test_a_section_is_told_apart_from_the_task_that_it_interrupts(tmp_path: Path) -> None:
     lines = "ffffffff81000010 0 5 0 0 3", "ffffffff81000010 0 5 0 1 2"
     found = counted(tmp_path, "task nginx|", "task nginx|receive", *lines)
@@ -85,14 +87,6 @@ def test_user_mode_is_told_by_the_file_with_the_code(tmp_path: Path) -> None:
     found = counted(tmp_path, "task nginx|", "task other|", *lines)
     assert found[Where("nginx", "", "user", "nginx")] == Count(7, 0)
     assert found[Where("other", "", "user", "?")] == Count(1, 0)
-
-
-def test_a_librarys_block_is_told_by_its_place_in_memory(tmp_path: Path) -> None:
-    """From QEMU 8 on all programs have one block of it, with the address that the first one had,
-    where another program has another file.
-    """
-    found = counted(tmp_path, "task nginx|", "555555554010 2001f00 7 0 0 1")
-    assert found == {Where("nginx", "", "user", "libc.so.6"): Count(7, 0)}
 
 
 def test_pages_are_those_that_are_in_memory(tmp_path: Path) -> None:

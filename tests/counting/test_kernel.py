@@ -34,17 +34,20 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def test_an_image_by_xz_is_unpacked() -> None:
-    assert uncompressed(image(lzma.compress(ELF) + struct.pack("<I", len(ELF)))) == ELF
+LENGTH = struct.pack("<I", len(ELF))
 
 
-def test_an_image_by_zstd_is_unpacked() -> None:
-    packed = bytes(pyarrow.compress(ELF, codec="zstd", asbytes=True))
-    assert uncompressed(image(packed + struct.pack("<I", len(ELF)))) == ELF
-
-
-def test_an_image_by_gzip_is_unpacked() -> None:
-    assert uncompressed(image(gzip.compress(ELF))) == ELF
+@pytest.mark.parametrize(
+    "packed",
+    [
+        lzma.compress(ELF) + LENGTH,
+        bytes(pyarrow.compress(ELF, codec="zstd", asbytes=True)) + LENGTH,
+        gzip.compress(ELF),
+    ],
+    ids=["xz", "zstd", "gzip"],
+)
+def test_an_image_is_unpacked(packed: bytes) -> None:
+    assert uncompressed(image(packed)) == ELF
 
 
 def test_another_image_is_refused() -> None:

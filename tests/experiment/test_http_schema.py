@@ -1,5 +1,6 @@
-"""What an experiment may say of HTTP clients, and what `auto` becomes."""
+"""What an experiment may say of HTTP clients, what `auto` becomes, which concurrency is found."""
 
+from collections.abc import Callable, Generator
 from functools import partial
 from pathlib import Path
 
@@ -8,10 +9,12 @@ import pytest
 from stackcost.clients.http3 import Http3Client
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.auto import doublings, halves, resolve_auto
+from stackcost.experiment.http_schema import Concurrency
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment
 from stackcost.host.cores import CpuPlace, allowed_cores, harness_on, place_of
 from stackcost.runs.comparison import plan
+from stackcost.runs.loads.http import find_concurrency
 from stackcost.servers.registry import server_class
 from stackcost.session.server_settings import server_settings
 
@@ -213,3 +216,39 @@ def test_either_profiles_or_http(tmp_path: Path) -> None:
     path.write_text(text[: text.index("http:")])
     with pytest.raises(StackcostError, match="it needs one kind of load"):
         read_experiment(path)
+
+
+def find(settings: Concurrency, holds: Callable[[int], bool]) -> int:
+    """The search as a run goes through it: each trial's result is sent back."""
+
+    def ask(count: int) -> Generator[int, bool, bool]:
+        return (yield count)
+
+    steps = find_concurrency(settings, ask)
+    try:
+        count = next(steps)
+        while True:
+            count = steps.send(holds(count))
+    except StopIteration as end:
+        found: int = end.value
+        return found
+
+
+@pytest.mark.parametrize("limit", [9, 70, 512, 513, 2047, 3000])
+def test_the_highest_that_holds_is_found_to_a_fraction(limit: int) -> None:
+    tried: list[int] = []
+
+    def holds(count: int) -> bool:
+        tried.append(count)
+        return count <= limit
+
+    settings = Concurrency(p99_below_ms=1000, first=64, most=16_384, steps=3, trial_s=1)
+    found = find(settings, holds)
+    assert limit / 2 ** (1 / 8) <= found + 1 and found <= limit
+    assert len(tried) == len(set(tried)) <= 12
+
+
+def test_never_more_than_the_most_and_one_when_none_holds() -> None:
+    settings = Concurrency(p99_below_ms=1000, first=100, most=350, trial_s=1)
+    assert find(settings, lambda count: True) == 350
+    assert find(settings, lambda count: False) == 1

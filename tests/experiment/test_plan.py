@@ -1,24 +1,19 @@
+import io
 from pathlib import Path
 
+import pytest
+from rich.console import Console
+
+from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.read_file import read_experiment
-from stackcost.experiment.schema import Experiment
-from stackcost.runs.comparison import at_loads, plan
+from stackcost.experiment.schema import Cores, Experiment
+from stackcost.runs.comparison import at_loads, plan, run_experiment
 from stackcost.runs.identity import experiment_hash
 from stackcost.store import Manifest
 from stackcost.store.manifest import LoadsFound
 
 RATES = [1000.0, 2000.0, 4000.0]
 COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
-
-
-def test_servers_take_turns_in_every_round_in_one_direction_and_the_other() -> None:
-    turns = plan(read_experiment(COMPARE, quick=True).offering(RATES))
-    assert [(turn.round, turn.variant.name) for turn in turns] == [
-        (1, "nginx/kernel"),
-        (1, "astf-peer"),
-        (2, "astf-peer"),
-        (2, "nginx/kernel"),
-    ]
 
 
 def test_trials_are_of_their_turns_round_and_have_no_number_before_they_run() -> None:
@@ -54,3 +49,11 @@ def check_is_the_same(experiment: Experiment, manifest: Manifest) -> bool:
     return experiment_hash(Experiment.model_validate(manifest.experiment)) == experiment_hash(
         experiment
     )
+
+
+def test_a_core_that_does_not_exist_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    experiment = read_experiment(COMPARE, quick=True)
+    experiment = experiment.model_copy(update={"cores": Cores(load=[0], server=[4000])})
+    with pytest.raises(StackcostError, match=r"cores \[4000\] do not exist"):
+        run_experiment(experiment, "test", tmp_path, [], Console(file=io.StringIO()))
+    assert list(tmp_path.iterdir()) == []

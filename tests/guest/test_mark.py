@@ -41,17 +41,6 @@ def test_a_machine_says_what_it_is(tmp_path: Path) -> None:
     assert by("Intel(R) Xeon(R)", None) == (0, "")
 
 
-def test_an_emulated_trial_has_counts_and_no_cost_with_the_reason() -> None:
-    plain, emulated = (
-        Readings(load_trial(), (1,)),
-        Readings(made_by("emulation", load_trial()), (1,)),
-    )
-    assert cpu.server_total(plain) == pytest.approx(100)
-    assert cpu.server_total(emulated) is None and cpu.uncorrected_total(emulated) is None
-    assert "emulated" in cpu.why_no_cost(emulated)
-    assert any("emulated guest" in flag for flag in flags_of(emulated))
-
-
 def test_an_emulated_trial_is_not_judged_by_noise_and_not_repeated() -> None:
     disturbed = load_trial()
     add_other_program(disturbed, 0.5)

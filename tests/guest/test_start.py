@@ -1,4 +1,4 @@
-"""A guest starts by KVM or by emulation and says which; what fails leaves nothing."""
+"""A guest starts by KVM or by emulation and says which; the command starts, lists and stops."""
 
 import json
 import signal
@@ -10,13 +10,16 @@ from pathlib import Path
 import psutil
 import pytest
 import yaml
+from typer.testing import CliRunner
 
+import stackcost.cli.guest  # noqa: F401, registers the command
 from stackcost import files
 from stackcost.bed import guest_image as image
 from stackcost.bed import guest_running as running
 from stackcost.bed import guest_start as start
 from stackcost.bed.guest_machine import Machine, Nic
 from stackcost.bed.leftovers import undo_settings
+from stackcost.cli.entry import app
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.hosts import Bed, SshHost
 from stackcost.host.waiting import wait_until
@@ -204,3 +207,28 @@ def test_without_kvm_it_is_emulated_with_the_reason_and_an_engine_for_any_proces
     qemu("kvm")
     start.start("b", MACHINE, images, nothing)
     assert sent.read_bytes() == start.ENGINE.read_bytes()
+
+
+def test_a_guest_is_started_listed_and_stopped(qemu: Callable[..., Path], images: Path) -> None:
+    qemu("kvm")
+    begin = ["guest", "start", "b", "--nic", "e1000e", "--images", str(images)]
+    begin += ["--cores", "4", "--nodes", "2"]
+    started = CliRunner().invoke(app, begin)
+    assert started.exit_code == 0, started.output
+    (guest,) = running.GUESTS.read()
+    assert (guest.machine.cores, guest.machine.nodes) == (4, 2)
+    listed = CliRunner().invoke(app, ["guest", "list"])
+    assert "# b: booting by KVM" in started.output and listed.output in started.output
+    assert "enp0s16: e1000e, PCI address 0000:00:10.0" in listed.output
+    stopped = CliRunner().invoke(app, ["guest", "stop", "b"])
+    assert (stopped.exit_code, stopped.output) == (0, "done: stop guest b\n")
+    assert CliRunner().invoke(app, ["guest", "list"]).output == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(["start"], "which guest is to start"), (["stop", "b"], "there is no guest b")],
+)
+def test_what_it_cannot_do_it_says(state: Path, words: list[str], said: str) -> None:
+    error = CliRunner().invoke(app, ["guest", *words]).exception
+    assert isinstance(error, StackcostError) and said in error.what

@@ -146,15 +146,6 @@ def test_an_error_there_names_the_host_and_how_to_fix_it(here: Here, tmp_path: P
         assert side.response_length() == 1000, "the agent lives on"
 
 
-@pytest.mark.parametrize("name", ["_exit", "__init__", "shutdown"])
-def test_only_the_contract_can_be_asked_for(here: Here, tmp_path: Path, name: str) -> None:
-    with (
-        opened(here.start(), tmp_path / "logs") as side,
-        pytest.raises(StackcostError, match=f"no method RunningServer.{name}"),
-    ):
-        side._remote._connection.ask(f"RunningServer.{name}", {}).result(LIMIT_S)
-
-
 def test_samples_are_moved_to_the_clock_of_the_controller(
     here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

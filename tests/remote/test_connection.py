@@ -237,17 +237,3 @@ def test_an_answer_that_comes_too_late_is_passed_over(counter: RemoteCounter) ->
     counter.release()
     assert counter.add(1) == 2
     assert late.result(LIMIT_S) is True
-
-
-def test_an_end_that_is_silent_for_too_long_counts_as_dead(ends: Ends) -> None:
-    requests, replies = ends.far
-    given: dict[str, Any] = {"version": "7", "silence_s": 1.5}
-    thread = threading.Thread(target=serve, args=(dict, requests, Replies(replies)), kwargs=given)
-    thread.start()
-    connection = Connection(ends, heartbeat_s=0.05)
-    thread.join(2.5)
-    assert thread.is_alive(), "it sends empty lines while it waits"
-    connection._over.set()
-    thread.join(LIMIT_S)
-    assert not thread.is_alive()
-    replies.close()

@@ -11,7 +11,7 @@ from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.read_file import read_experiment
 from stackcost.files import EXPERIMENTS
-from stackcost.runs.loads.held import TRIES, Holds
+from stackcost.runs.loads.held import TRIES, Holds, established
 from tests.analysis.trials import counter
 
 QUEUE = {"counter": "TcpExtListenOverflows"}
@@ -62,3 +62,20 @@ def test_flows_are_opened_at_half_of_the_ceiling_that_was_found_at_most() -> Non
     slow, fast = (experiment.offering([500], ceiling) for ceiling in (1727, 1e6))
     assert slow.memory.open_cps == pytest.approx(863.5)
     assert fast.memory.open_cps == experiment.memory.open_cps
+
+
+REFUSED = {"tcps_connattempt": 100, "tcps_connects": 50, "tcps_closed": 50, "tcps_conndrops": 50}
+
+
+@pytest.mark.parametrize(
+    ("counters", "held"),
+    [
+        (REFUSED | {"m_est_flows": 0}, 50),  # a refused flow hides no open one
+        (REFUSED | {"tcps_closed": 80}, 20),
+        ({}, 0),
+    ],
+)
+def test_flows_are_held_that_are_established_and_not_closed(
+    counters: dict[str, int], held: int
+) -> None:
+    assert established(counters) == held

@@ -1,13 +1,16 @@
-"""A busy machine is told while there is time: before a run, and after three disturbed trials."""
+"""What a run tells: how far it is, and of a busy machine while there is time."""
 
+import io
 import subprocess
 import sys
 from collections.abc import Iterator
 
 import pytest
+from rich.console import Console
 
 from stackcost.analysis.remedies import AWAKE, HOST, PROGRAMS
 from stackcost.host.taken_cores import Program, TakenCores, look
+from stackcost.runs.shown import shown
 from stackcost.runs.warnings import DisturbedInARow, words_before
 from tests.analysis.trials import load_trial
 
@@ -54,3 +57,31 @@ def test_three_disturbed_trials_in_a_row_are_one_sentence() -> None:
     assert [bool(words) for words in told] == [False] * 5 + [True] + [False] * 2
     assert "3 trials in a row were disturbed, the last one: the machine was suspended" in told[5]
     assert told[5].endswith(f". {AWAKE}.")
+
+
+def test_without_a_terminal_each_step_is_one_plain_line_with_the_time_left() -> None:
+    written = io.StringIO()
+    what = "[2,000] connections/s, a line of some length"
+    with shown(Console(file=written, width=40)) as progress:
+        progress.say("looking at the cores")
+        progress.expect([90])
+        with progress.turn("round 1 of 2, nginx/kernel", "nginx/kernel", 60):
+            progress.say(what)
+            with progress.trial("next", 10):
+                pass
+    before, first, second = written.getvalue().splitlines()
+    assert before.endswith("s] looking at the cores"), "no time is left of what is not planned"
+    assert first.endswith(f"about 1:30 left] round 1 of 2, nginx/kernel: {what}")
+    assert "about 0:30 left] round 1 of 2, nginx/kernel: next" in second
+    assert "\x1b" not in written.getvalue()
+
+
+def test_on_a_terminal_one_line_is_redrawn() -> None:
+    written = io.StringIO()
+    console = Console(file=written, force_terminal=True, width=100)
+    with shown(console) as progress:
+        progress.expect([3661])
+        with progress.turn("round 1", "nginx/kernel", 1.0):
+            progress.say("server")
+    assert "round 1: server" in written.getvalue()
+    assert "about 1:01:01 left" in written.getvalue()

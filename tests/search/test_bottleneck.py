@@ -58,12 +58,6 @@ def test_a_queue_that_overflows_on_a_full_core_is_its_consequence() -> None:
     assert found.sentence.endswith("; the accept queue overflowed 213 times (its length is 511)")
 
 
-def test_a_queue_that_overflows_on_an_idle_core_is_the_cause() -> None:
-    trial = search_trial(IDLE)
-    trial.samples += tcp("TcpExtListenOverflows", 213)
-    assert answer(trial).cause == "accept queue"
-
-
 def test_a_queue_that_is_full_is_the_cause_where_no_overflow_is_counted() -> None:
     trial = search_trial(IDLE)
     trial.load.limits = Limits(accept_queue=Usage(4096, 4096))
@@ -114,19 +108,21 @@ def test_limits_that_were_not_reached_are_not_mentioned() -> None:
 
 
 @pytest.mark.parametrize(
-    ("counters", "cause"),
-    [({"err_c_tuple_err": 3}, "client ports"), ({"tcps_rexmttimeo_syn": 40}, "on the way")],
+    ("of_generator", "of_server", "cause"),
+    [
+        ({"err_c_tuple_err": 3}, [], "client ports"),
+        ({"tcps_rexmttimeo_syn": 40}, [], "on the way"),
+        ({}, tcp("TcpExtTCPMemoryPressures", 2), "memory"),
+        ({}, tcp("TcpExtListenOverflows", 213), "accept queue"),
+    ],
 )
-def test_what_the_generator_counts(counters: dict[str, int], cause: str) -> None:
+def test_with_an_idle_core_what_was_counted_is_the_cause(
+    of_generator: dict[str, int], of_server: list[Any], cause: str
+) -> None:
     trial = search_trial(IDLE)
-    trial.load.client |= counters
+    trial.load.client |= of_generator
+    trial.samples += of_server
     assert answer(trial).cause == cause
-
-
-def test_memory_pressure_is_named() -> None:
-    trial = search_trial(IDLE)
-    trial.samples += tcp("TcpExtTCPMemoryPressures", 2)
-    assert answer(trial).cause == "memory"
 
 
 def test_a_busy_generator_comes_first() -> None:

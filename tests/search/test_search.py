@@ -13,8 +13,9 @@ from stackcost.analysis.ceiling.stored import (
 )
 from stackcost.analysis.ceiling.summarise import ceiling_of as ceiling_of_trials
 from stackcost.analysis.ceiling.summarise import first_without_any, summarise_ceilings
-from stackcost.analysis.ceiling.summary import Ceiling, Stopped
+from stackcost.analysis.ceiling.summary import Ceiling, RepeatedCeiling, Stopped
 from stackcost.contracts.load import CeilingKind
+from stackcost.runs.loads.search import TIME_WAIT_S, answer_limit_s
 from stackcost.runs.search import seconds_left
 from stackcost.runs.slowest import SHORTEST
 from tests.search.simulated import Simulated, cut_after, plan_of
@@ -154,6 +155,7 @@ def test_a_server_that_serves_nothing_ends_the_search() -> None:
     found = ceiling_of(Simulated(0))
     assert found.rates[0].value is None
     assert "NDR: no load was held without loss, not even 1 connections/s" in found.sentence
+    assert found.stopped is None, "it never passed anything"
 
 
 def test_the_time_left_is_about_right_from_the_first_trial_on() -> None:
@@ -219,6 +221,50 @@ def test_a_device_that_recovers_did_not_stop() -> None:
     assert first_without_any([*tried, (400.0, lost), (400.0, held)]) is None
 
 
-def test_a_system_that_never_passed_anything_did_not_stop() -> None:
-    found = ceiling_of(Simulated(0.0))
-    assert found.stopped is None and "no load was held" in found.sentence
+def repeated(ceilings: list[float], hiccup: float = 0.0) -> list[RepeatedCeiling]:
+    """What is said of several searches for the same thing, each of which found another ceiling."""
+    settings = settings_for("connections")
+    trials = []
+    for number, ceiling in enumerate(ceilings, start=1):
+        system = Simulated(ceiling, hiccup=hiccup, seed=number)
+        search(settings, system.measure)
+        for trial in system.trials:
+            trial.round = number
+        trials += system.trials
+    return summarise_ceilings(trials, "a run", plan_of(settings), "complete", {}).repeated
+
+
+def test_searches_that_agree_are_not_called_noisy() -> None:
+    ndr, pdr = repeated([7_400, 7_430, 7_380, 7_410, 7_440])
+    assert (ndr.rate, pdr.rate) == ("NDR", "PDR")
+    assert len(ndr.values.values) == 5 and ndr.range_share < 0.03
+    assert "noisy" not in ndr.sentence
+
+
+def test_a_machine_too_noisy_is_reported() -> None:
+    ndr, _ = repeated([7_400, 6_800, 7_300], hiccup=0.3)
+    assert 0.07 < ndr.range_share < 0.1
+    assert "above 3%: the machine is too noisy" in ndr.sentence
+    assert "trials were disturbed, such as trial" in ndr.sentence and "stolen" in ndr.sentence
+
+
+def test_one_search_says_nothing_of_others() -> None:
+    assert repeated([7_400]) == []
+
+
+TREX_BEGINS_AFTER_S = 0.11
+
+
+@pytest.mark.parametrize(
+    ("begins_s", "tells_schedule"), [(0.0, True), (TREX_BEGINS_AFTER_S, False)]
+)
+def test_what_a_generator_needs_to_begin_is_not_lost_by_the_server(
+    begins_s: float, tells_schedule: bool
+) -> None:
+    last_ends = begins_s + 0.01 + TIME_WAIT_S  # answered in 10 ms
+    assert last_ends < answer_limit_s("connections", tells_schedule)
+
+
+def test_a_generator_that_tells_its_schedule_is_held_to_it() -> None:
+    assert answer_limit_s("connections", True) < TIME_WAIT_S + TREX_BEGINS_AFTER_S
+    assert answer_limit_s("requests", True) < TREX_BEGINS_AFTER_S

@@ -86,10 +86,6 @@ def test_the_next_system_is_asked_for_no_more_than_the_slowest_so_far_holds() ->
     assert held is not None and 1_800 <= held <= 2_010
 
 
-def test_a_system_that_holds_nothing_has_no_ceiling() -> None:
-    assert highest_held_load(SHORTEST, search(SHORTEST, Simulated(0.0).measure)) is None
-
-
 def test_it_takes_a_minute_for_the_first_system_and_half_for_the_next() -> None:
     systems = variants(read_experiment(EXPERIMENTS / "compare.yaml", quick=True))
     first_s, next_s = expected_seconds(systems)
