@@ -10,7 +10,6 @@ import pytest
 
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.placement import Placement
 from stackcost.contracts.program_settings import ProgramSettings
 from stackcost.contracts.server import ServerSettings
 from stackcost.experiment.read_file import read_experiment
@@ -34,12 +33,6 @@ EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 
 def settings(name: str) -> ServerSettings:
     return server_settings(read_experiment(EXPERIMENTS / f"{name}.yaml"), Caddy)
-
-
-@pytest.fixture
-def endpoint(tmp_path: Path) -> Endpoint:
-    stack = Kernel(Placement("none", "none", (0,), tmp_path))
-    return Endpoint("none", "none", (0,), "48.0.0.1", 80, tmp_path, stack)
 
 
 def test_lighttpd_names_its_library_and_gives_tickets_on_one_port_alone(endpoint: Endpoint) -> None:

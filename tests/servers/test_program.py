@@ -7,10 +7,8 @@ import pytest
 
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.placement import Placement
 from stackcost.contracts.server import ServerSettings
 from stackcost.experiment.read_file import read_experiment
-from stackcost.host.kernel_stack import Kernel
 from stackcost.servers.probe import Response
 from stackcost.servers.program import HttpProgram
 from stackcost.session.server_settings import server_settings
@@ -46,12 +44,6 @@ class OneBody(HttpProgram):
 class EachPath(OneBody):
     def length(self, path: str) -> int:
         return self.settings.files[path]
-
-
-@pytest.fixture
-def endpoint(tmp_path: Path) -> Endpoint:
-    stack = Kernel(Placement("none", "none", (0,), tmp_path))
-    return Endpoint("none", "none", (0,), "48.0.0.1", 80, tmp_path, stack)
 
 
 def clients(*lengths: int) -> ServerSettings:

@@ -1,4 +1,4 @@
-"""Answers that are errors of the right length are told; ASTF counts bytes."""
+"""What servers tell of themselves: answers that are errors of the right length, nginx's counts."""
 
 import itertools
 
@@ -8,6 +8,7 @@ from stackcost.analysis.flags import failures_of
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad
+from stackcost.servers.nginx_status import Status, parse_status
 from stackcost.servers.probe import Response, statuses
 from tests.analysis.trials import load_trial
 
@@ -45,3 +46,20 @@ def test_good_answers_and_servers_that_nothing_can_ask_are_no_doubt(
     found: dict[str, int] | None,
 ) -> None:
     assert told(found) == []
+
+
+TEXT = (
+    "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
+    "Active connections: 3 \nserver accepts handled requests\n 17 16 45 \n"
+    "Reading: 0 Writing: 1 Waiting: 2 \n"
+)
+
+
+def test_counts_are_read_in_their_order() -> None:
+    assert parse_status(TEXT) == Status(accepted=17, handled=16, requests=45, active=3)
+
+
+@pytest.mark.parametrize("text", ["", "HTTP/1.1 404 Not Found\r\n\r\n"])
+def test_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="not a status page of nginx"):
+        parse_status(text)

@@ -1,6 +1,7 @@
-"""How much Onload polled, and for how many events: read from its tools, told by the answer."""
+"""What is read of Onload: how much it polled, for how many events, and what its queues hold."""
 
 from stackcost.collect.sampler import Sampler
+from stackcost.contracts.counts import Usage
 from stackcost.contracts.trial import Trial
 from stackcost.report.tables import figure_table
 from tests.analysis.http_trials import summary
@@ -87,3 +88,19 @@ def test_a_spinning_stack_is_not_past_its_ceiling_by_a_busy_core(machine: Machin
 def test_a_trial_on_the_kernels_stack_has_no_such_figures() -> None:
     answer = summary(load_trial())
     assert not answer.servers[0].levels[0].kinds("onload")
+
+
+def test_the_accept_queue_is_that_of_onloads_listeners(machine: Machine) -> None:
+    stack = machine.onload()
+    stack.prepare()
+    machine.start(stack)
+    machine.listen((80, 17, 5, 511), (443, 9, 0, 511), (80, 3, 2**32 - 1, 511))
+    assert stack.accept_queue("stackcost-server", 80) == Usage(now=12 + 4, limit=2 * 511)
+
+
+def test_where_onload_has_no_listener_the_accept_queue_is_unknown(machine: Machine) -> None:
+    stack = machine.onload()
+    machine.listen((80, 17, 5, 511))
+    assert stack.accept_queue("stackcost-server", 80) == (
+        "orm_json reports no listener of port 80 on Onload"
+    )

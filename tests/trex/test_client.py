@@ -1,7 +1,6 @@
 """The client's process: how its faults reach the harness, and the real client on a real engine."""
 
 import os
-import socket
 import subprocess
 import sys
 from concurrent.futures import Future
@@ -10,7 +9,6 @@ import pytest
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.waiting import wait_until
-from stackcost.trex import client as client_module
 from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
 from tests.trex.conftest import PROFILES, alive, free_ports
@@ -23,15 +21,6 @@ def test_no_server_is_an_error() -> None:
             client.connect()
         with pytest.raises(StackcostError, match=r"reset: .*disconnected"):
             client.reset()
-
-
-def test_call_without_answer_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "CALL_LIMIT", 2.5)
-    with socket.create_server(("127.0.0.1", 0)) as mute:
-        client = TrexClient(rpc_port=mute.getsockname()[1])
-        with client, pytest.raises(StackcostError, match=r"did not finish in 2.5 s"):
-            client.connect()
-    assert not alive(client.process_id)
 
 
 def test_death_of_the_client_is_an_error() -> None:
@@ -55,19 +44,14 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_closed_client_says_so() -> None:
-    client = TrexClient()
-    client.close()
-    client.close()
-    with pytest.raises(StackcostError, match="stop: the TRex client is closed"):
-        client.stop()
-
-
-def test_closing_leaves_no_process() -> None:
+def test_closing_leaves_no_process_and_a_closed_client_says_so() -> None:
     client = TrexClient()
     client.profile_json(PROFILES / "http_program.py")
     client.close()
     assert not alive(client.process_id)
+    client.close()
+    with pytest.raises(StackcostError, match="stop: the TRex client is closed"):
+        client.stop()
 
 
 @pytest.mark.parametrize("profile", ["http_program.py", "http_cap.py", "udp_echo.py"])

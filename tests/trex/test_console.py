@@ -20,10 +20,6 @@ def console(*arguments: str) -> str:
     return done.stdout
 
 
-def test_it_starts_here() -> None:
-    assert "TRex Server Port" in console("--help")
-
-
 def test_batch_starts_shows_and_stops(engine: Generator, tmp_path: Path, profile: Path) -> None:
     server = ["-s", "127.0.0.1", "-p", str(engine.config.rpc_port)]
     ports = ["--async_port", str(engine.config.async_port)]

@@ -1,4 +1,4 @@
-"""TRex's client through the bridge, on every Python of the supported ones that is found here."""
+"""TRex's client through the bridge, on every other supported Python that is found here."""
 
 import os
 import subprocess
@@ -15,10 +15,11 @@ from stackcost.trex.client import TrexClient
 from stackcost.trex.generator import Generator
 from tests.trex.conftest import PROFILES, client_of, pythons
 
+OTHERS = [each for each in ("3.11", "3.12", "3.13") if each != sysconfig.get_python_version()]
 found = cache(pythons)
 
 
-@pytest.fixture(scope="module", params=["3.11", "3.12", "3.13"])
+@pytest.fixture(scope="module", params=OTHERS)
 def other(request: pytest.FixtureRequest, engine: Generator) -> Iterator[TrexClient]:
     """A client whose module another Python runs, on this one's packages of pure Python."""
     if request.param not in found():
