@@ -51,6 +51,10 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
   return context.variables[flow.variables];
 }
 
+uint64_t& user_counter(const FlowClass& template_side, uint32_t index) {
+  return template_side.counters->values[static_cast<size_t>(Counter::user_counter_A) + index];
+}
+
 /// The watchdog's. Never inlined: as part of the packet's way it would take
 /// registers.
 [[gnu::noinline]] Outcome pause(Context& context, Flow& flow) {
@@ -63,12 +67,14 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
 /// `connected`: or a program that needs no connection.
 [[gnu::always_inline]] inline Outcome run_program(Context& context, FlowClass& template_side,
                                                   Flow& flow, bool connected) {
-  CounterBlock& counters = *template_side.counters;
-  const Program& program = *template_side.program;
-  const Command* const commands = program.commands.data();
+  const Command* const commands = template_side.program->commands.data();
   const Command* next = commands + flow.program_counter;
   for (unsigned step = 0; step < kWatchdog; ++step) {
     const Command& command = *next;
+    const auto jump = [&] {  // it never waited
+      flow.program_counter = static_cast<uint16_t>(command.target);
+      next = commands + command.target;
+    };
     if (!connected && needs_connection(command.operation)) {
       flow.wait = Wait::connected;
       return Outcome::goes_on;
@@ -143,35 +149,27 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
         break;
       case Operation::jmp_nz:
         if (--variables_of(context, flow).values[command.index] == 0) break;
-        flow.wait = Wait::nothing;
-        flow.program_counter = static_cast<uint16_t>(command.target);
-        next = commands + command.target;
+        jump();
         continue;
       case Operation::jmp_dp:
         if (context.now - variables_of(context, flow).times[command.index] >=
             static_cast<int64_t>(command.amount))
           break;
-        flow.wait = Wait::nothing;
-        flow.program_counter = static_cast<uint16_t>(command.target);
-        next = commands + command.target;
+        jump();
         continue;
       case Operation::jmp_cmp:
         if (command.comparison != Comparison::always &&
             !holds(command.comparison, variables_of(context, flow).values[command.index],
                    command.amount))
           break;
-        flow.wait = Wait::nothing;
-        flow.program_counter = static_cast<uint16_t>(command.target);
-        next = commands + command.target;
+        jump();
         continue;
       case Operation::add_stats:
-        counters.values[static_cast<size_t>(Counter::user_counter_A) + command.index] +=
-            command.amount;
+        user_counter(template_side, command.index) += command.amount;
         break;
       case Operation::add_tick_stats:
-        counters.values[static_cast<size_t>(Counter::user_counter_A) + command.index] +=
-            static_cast<uint64_t>(
-                (context.now - variables_of(context, flow).times[command.amount]) / kUserTick);
+        user_counter(template_side, command.index) += static_cast<uint64_t>(
+            (context.now - variables_of(context, flow).times[command.amount]) / kUserTick);
         break;
       case Operation::tx_mode:
         if (command.flag)
@@ -191,7 +189,7 @@ VariableBlock& variables_of(Context& context, Flow& flow) {
       case Operation::end:
         flow.wait = Wait::ended;
         latency::record(context, template_side, flow, LatencyKind::completion);
-        if (!program.stream) return Outcome::release;
+        if (flow.state == FlowState::datagram) return Outcome::release;
         tcp::close(context, template_side, flow);
         return Outcome::goes_on;
       default:  // there are no others, and the compiler need not look for them
