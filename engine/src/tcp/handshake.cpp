@@ -189,7 +189,7 @@ void accept(Context& context, FlowClass& template_side, Flow& flow, const RxSegm
   agree_on_options(context, template_side, flow, syn);
   send_syn(context, template_side, flow, true);
   limit_handshake(context, template_side, flow);
-  update_fast_path_flag(template_side, flow);
+  begin_fast_path(template_side, flow, flow.snd_max != flow.snd_una);
 }
 
 Events receive_syn_sent(Context& context, FlowClass& template_side, Flow& flow,
@@ -219,6 +219,7 @@ Events receive_syn_sent(Context& context, FlowClass& template_side, Flow& flow,
     ++counters[Counter::tcps_rcvackbyte_of];
     establish(context, template_side, flow);
     fit_known_path(context, flow);
+    begin_fast_path(template_side, flow, true);
     return kEstablished;
   }
   // Simultaneous open, RFC 9293 section 3.5 figure 7.

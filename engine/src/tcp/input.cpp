@@ -393,9 +393,9 @@ Events receive_fast(Context& context, FlowClass& template_side, Flow& flow,
 Events receive_slow_path(Context& context, FlowClass& template_side, Flow& flow,
                          const RxSegment& segment) {
   ++(*template_side.counters)[Counter::tcps_rcvtotal];
-  const Events events = flow.state == FlowState::syn_sent
-                            ? receive_syn_sent(context, template_side, flow, segment)
-                            : process_segment(context, template_side, flow, segment);
+  if (flow.state == FlowState::syn_sent)
+    return receive_syn_sent(context, template_side, flow, segment);
+  const Events events = process_segment(context, template_side, flow, segment);
   update_fast_path_flag(template_side, flow);
   return events;
 }

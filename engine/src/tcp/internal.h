@@ -120,6 +120,12 @@ inline void update_fast_path_flag(const FlowClass& template_side, Flow& flow) {
   fast ? flow.set(kFastPath) : flow.clear(kFastPath);
 }
 
+/// The same of a flow whose handshake has just begun or ended: nothing has disturbed it yet.
+/// `opened`: its SYN-ACK was sent or taken.
+inline void begin_fast_path(const FlowClass& template_side, Flow& flow, bool opened) {
+  if (opened && !template_side.only_slow_path && !flow.has(kEcn)) flow.set(kFastPath);
+}
+
 // -- timing.cpp: round-trip time and timers ------------------------------------------------------
 
 /// RFC 6298 (2.3) to (2.5) with back-off (5.5).
