@@ -27,9 +27,9 @@ struct FlowClass {
   const std::vector<Buffer>* buffers = nullptr;  ///< that TCP or UDP sends from
   tcp::StreamCoder* coder = nullptr;             ///< between TCP and the program; nullptr: none
   CounterBlock* counters = nullptr;
-  LatencyBlock* latency = nullptr;            ///< of a client's template; nullptr: not recorded
-  TransmitQueue* transmit = nullptr;          ///< of its side's port
-  const L2HeaderTable* l2_headers = nullptr;  ///< that port's
+  LatencyBlock* latency = nullptr;      ///< of a client's template; nullptr: not recorded
+  TransmitQueue* transmit = nullptr;    ///< of its side's port
+  L2HeaderTable* l2_headers = nullptr;  ///< that port's
   Side side = Side::client;
   bool only_slow_path = false;  ///< its flows do not take TCP's fast path
   /// The longest IP packet of its port, of whose bytes VLAN tags take some (tag_bytes_in_mtu); 0:

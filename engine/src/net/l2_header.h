@@ -73,8 +73,17 @@ class L2HeaderTable {
   }
 
   /// Replaces the port's own header; flows that use it follow at once.
-  void set_port(const L2Header& port) { headers_[kPort] = port; }
+  void set_port(const L2Header& port) {
+    headers_[kPort] = port;
+    if (sent_index_ == kPort) sent_index_ = kNobody;
+  }
   const L2Header& operator[](uint16_t index) const { return headers_[index]; }
+
+  /// The same, where it has no tags; nullptr: it has. Most frames go to one router, as the last one
+  /// did.
+  [[gnu::always_inline]] const L2Header* untagged(uint16_t index) {
+    return index == sent_index_ || take_untagged(index) ? &sent_ : nullptr;
+  }
 
   /// The index of `header`, added when new. Full: the port's own.
   uint16_t intern(const L2Header& header) {
@@ -99,9 +108,19 @@ class L2HeaderTable {
 
  private:
   static constexpr uint16_t kNone = kPort;  ///< the port's own is in no bucket
+  static constexpr uint32_t kNobody = UINT32_MAX;
   static constexpr uint8_t kTagged = 0x81;  ///< EtherTypes of tags begin so
   static constexpr uint8_t kServiceTagged = 0x88;
 
+  [[gnu::noinline]] bool take_untagged(uint16_t index) {
+    if (headers_[index].tags.any()) return false;
+    sent_ = headers_[index];
+    sent_index_ = index;
+    return true;
+  }
+
+  uint32_t sent_index_ = kNobody;  ///< of the header that `sent_` is a copy of
+  L2Header sent_;
   std::vector<L2Header> headers_;
   std::vector<uint16_t> next_;           ///< of each, the next one in its bucket
   std::unique_ptr<uint16_t[]> buckets_;  ///< the first entry of each

@@ -60,8 +60,7 @@ uint8_t* write_sack_blocks(const SequenceRange* blocks, unsigned count, uint8_t*
                                   (count != 0 ? 4 + 8 * count : 0),
                         .flags = flags,
                         .window = template_side.windows[flow.has(kScaling)]};
-  const L2Header& l2 = (*template_side.l2_headers)[flow.l2_header];
-  uint8_t* end = write_headers(template_side, flow, l2, frame, header, length, ecn);
+  uint8_t* end = write_headers(template_side, flow, frame, header, length, ecn);
   if (length > flow.mss) frame.segment_size = flow.mss;
   if (flow.has(kTimestamps)) end = write_timestamps(context, flow, end);
   if (count != 0) {
@@ -82,8 +81,9 @@ QueuedBuffer buffer_at(Context& context, const Flow& flow, uint32_t sequence) {
 }
 
 [[gnu::noinline]] uint8_t* write_long_headers(const FlowClass& template_side, const Flow& flow,
-                                              const L2Header& l2, Frame& frame, TxHeader header,
-                                              uint32_t payload, uint32_t ecn) {
+                                              Frame& frame, TxHeader header, uint32_t payload,
+                                              uint32_t ecn) {
+  const L2Header& l2 = (*template_side.l2_headers)[flow.l2_header];
   const bool ipv4 = flow.local.is_v4();
   const uint32_t in_ip = header.length + payload;
   uint8_t* const ip = frame.head + write_ethernet(frame.head, l2, ether_type_of_ip(ipv4));

@@ -36,18 +36,18 @@ template <bool kFast>
     frame->payload = (*template_side.buffers)[queued.buffer].at(sequence - queued.base, length);
   }
   frame->payload_length = length;
-  const L2Header& l2 = (*template_side.l2_headers)[flow.l2_header];
+  const L2Header* const l2 = template_side.l2_headers->untagged(flow.l2_header);
   const uint32_t form = flow.flags & (kTimestamps | kScaling | kIpv6);
   bool owes_ack = false;
-  if (kFast && form == (kTimestamps | kScaling) && !l2.tags.any()) [[likely]] {
+  if (kFast && form == (kTimestamps | kScaling) && l2 != nullptr) [[likely]] {
     constexpr uint32_t kStamped = kFixedHeader + kTimestampsLength;
     write_timestamps(
         context, flow,
-        write_ipv4_headers(template_side, flow, l2, *frame,
+        write_ipv4_headers(template_side, flow, *l2, *frame,
                            {sequence, flow.rcv_nxt, kStamped, flags, template_side.windows[1]},
                            length, 0));
-  } else if (kFast && form == 0 && !l2.tags.any()) {
-    write_ipv4_headers(template_side, flow, l2, *frame,
+  } else if (kFast && form == 0 && l2 != nullptr) {
+    write_ipv4_headers(template_side, flow, *l2, *frame,
                        {sequence, flow.rcv_nxt, kFixedHeader, flags, template_side.windows[0]},
                        length, 0);
   } else {

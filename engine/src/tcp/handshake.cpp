@@ -102,10 +102,9 @@ void limit_handshake(Context& context, const FlowClass& template_side, Flow& flo
                           ((offer & kTimestamps) != 0 ? kTimestampsLength : 0);
   frame.payload = nullptr;
   frame.payload_length = 0;
-  const L2Header& l2 = (*template_side.l2_headers)[flow.l2_header];
   // The acknowledgment of a SYN is 0, as rcv_nxt is yet.
   uint8_t* at =
-      write_headers(template_side, flow, l2, frame,
+      write_headers(template_side, flow, frame,
                     {flow.snd_una, flow.rcv_nxt, length, flags, template_side.windows[0]}, 0);
   store_be<uint32_t>(at, kMssHead << 16 | own_mss(template_side, flow));
   at += 4;

@@ -58,17 +58,18 @@ struct TxHeader {
 }
 
 /// The same over IPv6 or with VLAN tags. A header by reference would be in memory for all callers.
-uint8_t* write_long_headers(const FlowClass& template_side, const Flow& flow, const L2Header& l2,
-                            Frame& frame, TxHeader header, uint32_t payload, uint32_t ecn);
+uint8_t* write_long_headers(const FlowClass& template_side, const Flow& flow, Frame& frame,
+                            TxHeader header, uint32_t payload, uint32_t ecn);
 
 /// The same of any flow.
 [[gnu::always_inline]] inline uint8_t* write_headers(const FlowClass& template_side,
-                                                     const Flow& flow, const L2Header& l2,
-                                                     Frame& frame, const TxHeader& header,
-                                                     uint32_t payload, uint32_t ecn = 0) {
-  if (flow.has(kIpv6) || l2.tags.any()) [[unlikely]]
-    return write_long_headers(template_side, flow, l2, frame, header, payload, ecn);
-  return write_ipv4_headers(template_side, flow, l2, frame, header, payload, ecn);
+                                                     const Flow& flow, Frame& frame,
+                                                     const TxHeader& header, uint32_t payload,
+                                                     uint32_t ecn = 0) {
+  const L2Header* const l2 = template_side.l2_headers->untagged(flow.l2_header);
+  if (flow.has(kIpv6) || l2 == nullptr) [[unlikely]]
+    return write_long_headers(template_side, flow, frame, header, payload, ecn);
+  return write_ipv4_headers(template_side, flow, *l2, frame, header, payload, ecn);
 }
 
 /// Writes the option as every sender lays it out; returns where it ends.

@@ -32,6 +32,21 @@ TEST(L2HeaderTable, KeepsEachHeaderOnce) {
   EXPECT_NE(first, L2HeaderTable::kPort);
 }
 
+TEST(L2HeaderTable, UntaggedHeadersAreHandedOutAsTheyAreNow) {
+  L2HeaderTable table(neighbour(0));
+  L2Header tagged = neighbour(2);
+  tagged.tags.outer = 7;
+  const uint16_t other = table.intern(neighbour(1));
+  const uint16_t with_tags = table.intern(tagged);
+  EXPECT_EQ(*table.untagged(L2HeaderTable::kPort), neighbour(0));
+  EXPECT_EQ(table.untagged(with_tags), nullptr);
+  table.set_port(neighbour(3));
+  EXPECT_EQ(*table.untagged(L2HeaderTable::kPort), neighbour(3));
+  EXPECT_EQ(*table.untagged(other), neighbour(1));
+  table.set_port(tagged);
+  EXPECT_EQ(table.untagged(L2HeaderTable::kPort), nullptr);
+}
+
 // A header goes to the front of its bucket, so what a search looks at is what came there since.
 TEST(L2HeaderTable, TheLastOfAllItHoldsIsFoundAsTheFirst) {
   constexpr uint32_t kLongestChain = 12;
