@@ -80,7 +80,6 @@ inline void FlowDriver::process_segment(Context& context, Side side, const RxPac
   if ((events & tcp::kEstablished) != 0) {
     template_side.run->count_established(context, flow);
     if (flow.has(kServerSide)) {
-      program::begin(flow, flow.rx_available);
       wakes = true;
     } else {
       latency::record(context, template_side, flow, LatencyKind::connect);

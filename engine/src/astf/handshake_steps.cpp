@@ -33,8 +33,8 @@ void HandshakeSteps::end() {
     latency::record(context, template_side, flow, LatencyKind::tls_handshake);
   }
   const bool begins = (events & tcp::kEstablished) != 0 && flow.has(kServerSide);
-  const program::Outcome outcome = begins ? program::start(context, flow, flow.rx_available)
-                                          : program::wake(context, flow, events);
+  const program::Outcome outcome =
+      begins ? program::start(context, template_side, flow) : program::wake(context, flow, events);
   if (outcome == program::Outcome::release) {
     flows_.release(flow);
     return;

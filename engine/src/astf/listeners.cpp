@@ -9,7 +9,7 @@ namespace engine {
 namespace {
 
 /// What a flow is before its template is known; never run.
-const Program kNoProgram{true, false, false, false, {{}}};
+const Program kNoProgram{.commands = {{}}};
 
 }  // namespace
 

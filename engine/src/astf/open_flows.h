@@ -104,6 +104,7 @@ class OpenFlows {
   flow.armed = 0;
   flow.extension = Flow::kNone;
   flow.variables = Flow::kNone;
+  flow.program_counter = 0;
   flow.rx_available = 0;
   if (with_variables) [[unlikely]]
     context_.add_variables(flow);

@@ -176,9 +176,10 @@ size_t Opener::open_held(ProfileRun& run, Nanoseconds now) {
     udp::open(context_, *flow);
     ++run.established;
   } else {
-    tcp::open(context_, *flow, start.hash);
+    tcp::open(context_, template_side, *flow, start.hash);
   }
-  if (program::start(context_, *flow, 0) == program::Outcome::release) flows_.release(*flow);
+  if (program::start(context_, template_side, *flow) == program::Outcome::release)
+    flows_.release(*flow);
   return true;
 }
 

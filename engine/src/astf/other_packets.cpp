@@ -48,7 +48,7 @@ void OtherPackets::process_udp(Side side, const RxPacket& p) {
     check_datagram(context_, *check, *flow, p);
   udp::receive(context_, *flow, p);
   // The first datagram counts before the program begins, so a first rx_msg may find it.
-  const program::Outcome outcome = begins ? program::start(context_, *flow, flow->rx_available)
+  const program::Outcome outcome = begins ? program::start(context_, classes_.of(*flow), *flow)
                                           : program::wake(context_, *flow, tcp::kDelivered);
   if (outcome == program::Outcome::release) flows_.release(*flow);
 }

@@ -68,6 +68,8 @@ class ProgramParser {
     program_.commands.reserve(count_ + 1);
     for (const nlohmann::json& element : list) add(element);
     program_.commands.push_back({});
+    program_.connects_first =
+        program_.stream && needs_connection(program_.commands.front().operation);
     check_pauses(list);
     return std::move(program_);
   }

@@ -30,21 +30,6 @@ bool has_space(Context& context, const Flow& flow) {
   return flow.wait == Wait::space ? unacknowledged <= buffer / 2 : unacknowledged < buffer;
 }
 
-/// Whether the command needs the connection to be up.
-bool needs_connection(Operation operation) {
-  switch (operation) {
-    case Operation::tx:
-    case Operation::rx:
-    case Operation::connect:
-    case Operation::reset:
-    case Operation::nc:
-    case Operation::end:
-      return true;
-    default:
-      return false;
-  }
-}
-
 /// Of a flow whose program has a command that needs them (Program::uses_variables): it got them
 /// when it was opened, or when its template was known.
 VariableBlock& variables_of(Context& context, Flow& flow) {
@@ -256,12 +241,9 @@ Outcome proceed(Context& context, FlowClass& template_side, Flow& flow) {
   return run_program(context, template_side, flow, true);
 }
 
-Outcome start(Context& context, Flow& flow, uint64_t received) {
-  begin(flow, received);
-  const Program& program = *context.class_of(flow).program;
-  if (program.stream && !flow.has(kEverEstablished) &&
-      needs_connection(program.commands.front().operation)) {
-    flow.wait = Wait::connected;  // as most do
+Outcome start(Context& context, FlowClass& template_side, Flow& flow) {
+  if (template_side.program->connects_first && !flow.has(kEverEstablished)) {
+    flow.wait = Wait::connected;
     return Outcome::goes_on;
   }
   return run(context, flow);

@@ -13,16 +13,6 @@ enum class Outcome : uint8_t {
   endless,  ///< the program would go on for ever: the same, after wake_from_delay alone
 };
 
-/// Before the program of a flow runs for the first time: a client's when it is opened, a server's
-/// when it is accepted or its first datagram came. `received`: bytes or datagrams that came with
-/// that.
-inline void begin(Flow& flow, uint64_t received) {
-  flow.program_counter = 0;
-  flow.wait = Wait::nothing;
-  flow.rx_available = received;
-  flow.clear(kNonBlocking);
-}
-
 /// Whether a flow has waited for any of `events`. The other waits are ended by a timer, or never;
 /// one for nothing was paused by the watchdog.
 inline bool wakes(const Flow& flow, tcp::Events events) {
@@ -37,8 +27,9 @@ inline bool wakes(const Flow& flow, tcp::Events events) {
 /// `template_side`: the flow's class. For the packet's way: always inlined.
 Outcome proceed(Context& context, FlowClass& template_side, Flow& flow);
 
-/// Begins the program, and runs it.
-Outcome start(Context& context, Flow& flow, uint64_t received);
+/// Runs the program of a new flow: a client's when it is opened, a server's when its handshake is
+/// complete or its first datagram came.
+Outcome start(Context& context, FlowClass& template_side, Flow& flow);
 
 /// Goes on after `events` of TCP, or after a datagram (tcp::kDelivered).
 Outcome wake(Context& context, Flow& flow, tcp::Events events);

@@ -35,6 +35,21 @@ enum class Operation : uint8_t {
   end,             ///< past the last command: close gracefully (UDP: remove)
 };
 
+/// Whether a command needs the connection to be up.
+constexpr bool needs_connection(Operation operation) {
+  switch (operation) {
+    case Operation::tx:
+    case Operation::rx:
+    case Operation::connect:
+    case Operation::reset:
+    case Operation::nc:
+    case Operation::end:
+      return true;
+    default:
+      return false;
+  }
+}
+
 enum class Comparison : uint8_t {
   always,
   greater,
@@ -84,6 +99,7 @@ struct Program {
   bool uses_variables = false;  ///< a flow needs VariableBlock
   bool opens_flows = false;     ///< exec_template
   bool asks_clock = false;      ///< jmp_dp
+  bool connects_first = false;  ///< its first command needs the connection to be up, as most do
   std::vector<Command> commands;
 };
 

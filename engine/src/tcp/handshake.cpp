@@ -171,8 +171,7 @@ void emit_syn(Context& context, Flow& flow) {
   send_syn(context, context.class_of(flow), flow, flow.state == FlowState::syn_received);
 }
 
-void open(Context& context, Flow& flow, uint32_t hash) {
-  FlowClass& template_side = context.class_of(flow);
+void open(Context& context, FlowClass& template_side, Flow& flow, uint32_t hash) {
   flow.state = FlowState::syn_sent;
   start_flow(context, template_side, flow, hash);
   ++(*template_side.counters)[Counter::tcps_connattempt];

@@ -30,9 +30,9 @@ enum Event : uint32_t {
 };
 using Events = uint32_t;
 
-/// Active open: the flow's identity and class are set; sends the SYN. `hash`: the flow table's, of
-/// that identity.
-void open(Context& context, Flow& flow, uint32_t hash);
+/// Active open: the flow's identity and class (`template_side`) are set; sends the SYN. `hash`: the
+/// flow table's, of that identity.
+void open(Context& context, FlowClass& template_side, Flow& flow, uint32_t hash);
 
 /// Passive open by a SYN for a flow whose identity, class and layer-2 header are set; sends the
 /// SYN-ACK. `hash`: as for open.
