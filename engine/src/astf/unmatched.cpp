@@ -11,24 +11,12 @@ void Unmatched::process(Side side, const RxPacket& p) {
     ++counts_.dropped(side)[Drop::idle];
     return;
   }
-  CounterBlock& counters = counts_.of(side);
-  const auto blackhole = tunables.blackhole;
-  if (side == Side::client) {
-    ++counters[Counter::err_cwf];
-    if (blackhole == 0) reset(side, p);
-    return;
-  }
-  if ((p.flags() & (tcp::kSyn | tcp::kAck | tcp::kRst)) != tcp::kSyn) {
-    ++counters[Counter::err_no_syn];
-    if (blackhole != 2) reset(side, p);
-    return;
-  }
+  if (side == Side::client) return refuse(side, p, Counter::err_cwf, tunables.blackhole == 0);
+  if ((p.flags() & (tcp::kSyn | tcp::kAck | tcp::kRst)) != tcp::kSyn)
+    return refuse(side, p, Counter::err_no_syn, tunables.blackhole != 2);
   const uint32_t number = listeners_.find_tcp(p.destination_port(), p.destination().low32());
-  if (number == Listeners::kNone) {
-    ++counters[Counter::err_no_template];
-    if (blackhole == 0) reset(side, p);
-    return;
-  }
+  if (number == Listeners::kNone)
+    return refuse(side, p, Counter::err_no_template, tunables.blackhole == 0);
   TemplateClass& template_side = classes_[number];
   if (Flow* const flow = accept(p, number, template_side))
     tcp::accept(context_, template_side, *flow, p, p.hash);
@@ -91,8 +79,11 @@ void Unmatched::refuse_undecided(Flow& flow) {
   flows_.release(flow);
 }
 
-void Unmatched::reset(Side side, const RxSegment& segment) {
+[[gnu::noinline]] void Unmatched::refuse(Side side, const RxSegment& segment, Counter why,
+                                         bool answers) {
   CounterBlock& counters = counts_.of(side);
+  ++counters[why];
+  if (!answers) return;
   const L2Header back = reply_header(*segment.frame);
   if (ignored.has(back.destination)) {
     ++counters[Counter::ignored_macs];

@@ -41,8 +41,9 @@ class Unmatched {
   /// Opens a server's flow of class `flow_class`, which is `template_side`. nullptr: there are too
   /// many.
   Flow* accept(const RxPacket& p, uint32_t flow_class, TemplateClass& template_side);
-  /// Resets the sender, unless it is to be ignored.
-  void reset(Side side, const RxSegment& segment);
+  /// Counts a segment that opens nothing, and `why`. Resets its sender if it `answers`, unless the
+  /// sender is to be ignored.
+  void refuse(Side side, const RxSegment& segment, Counter why, bool answers);
 
   Context& context_;
   Classes& classes_;

@@ -26,23 +26,19 @@ uint32_t initial_sequence(const Context& context, uint32_t hash) {
   return template_side.tunables->mss_within(template_side.tagged_mtu - tag_bytes_in_mtu(tags));
 }
 
-[[gnu::always_inline]] inline void start_flow(Context& context, const FlowClass& template_side,
-                                              Flow& flow, uint32_t hash) {
+/// What both ends begin with; what the peer's SYN tells is left out.
+[[gnu::always_inline]] inline void start_flow(Context& context, Flow& flow, uint32_t hash) {
   const uint32_t sequence = initial_sequence(context, hash);
   flow.snd_una = flow.snd_nxt = flow.snd_max = sequence;
   flow.snd_end = sequence + 1;
-  flow.snd_wnd = flow.snd_wl1 = flow.snd_wl2 = 0;
-  flow.rcv_nxt = flow.last_ack_sent = 0;
+  flow.snd_wl2 = 0;
   flow.ts_recent = 0;
   flow.recover = sequence;
   flow.srtt_us = flow.rttvar_us = 0;
-  flow.mss = own_mss(template_side, flow);
-  flow.scales = template_side.receive_scale;
   flow.duplicate_acks = 0;
   flow.retransmissions = flow.probes = 0;
   flow.tx_buffer = Flow::kNone;
   flow.tx_base = flow.snd_end;
-  flow.retransmit_purpose = RetransmitPurpose::handshake;
 }
 
 /// After the SYN, whose own timer is due first.
@@ -172,8 +168,11 @@ void emit_syn(Context& context, Flow& flow) {
 }
 
 void open(Context& context, FlowClass& template_side, Flow& flow, uint32_t hash) {
-  flow.state = FlowState::syn_sent;
-  start_flow(context, template_side, flow, hash);
+  start_flow(context, flow, hash);
+  flow.snd_wnd = flow.snd_wl1 = 0;
+  flow.rcv_nxt = flow.last_ack_sent = 0;
+  flow.mss = own_mss(template_side, flow);
+  flow.scales = template_side.receive_scale;
   ++(*template_side.counters)[Counter::tcps_connattempt];
   send_syn(context, template_side, flow, false);
   limit_handshake(context, template_side, flow);
@@ -182,7 +181,7 @@ void open(Context& context, FlowClass& template_side, Flow& flow, uint32_t hash)
 void accept(Context& context, FlowClass& template_side, Flow& flow, const RxSegment& syn,
             uint32_t hash) {
   flow.state = FlowState::syn_received;
-  start_flow(context, template_side, flow, hash);
+  start_flow(context, flow, hash);
   ++(*template_side.counters)[Counter::tcps_rcvtotal];
   agree_on_options(context, template_side, flow, syn);
   send_syn(context, template_side, flow, true);

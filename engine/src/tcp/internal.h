@@ -292,7 +292,9 @@ inline void deliver(CounterBlock& counters, Flow& flow, uint32_t length) {
   flow.retransmissions = 0;
   stop_retransmit_timer(context, flow);
   ++(*template_side.counters)[Counter::tcps_connects];
-  start_keepalive(context, template_side, flow);
+  // In the place of the handshake's limit, which runs.
+  context.wheel.arm<TimerWheel::Known::running>(flow, TimerKind::idle, context.tick,
+                                                template_side.keep_idle);
   flow.set(kEverEstablished);
 }
 /// In syn_received: the ACK of the SYN-ACK. Returns kEstablished.
