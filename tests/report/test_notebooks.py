@@ -11,9 +11,9 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.library.columns import TABLES
 from stackcost.published.document import Document, PublishedTable, documents
 from stackcost.published.match import comparable
-from stackcost.report.notebook import NOTEBOOKS, fitting, question, render
+from stackcost.report.notebook import NOTEBOOKS, QUESTION, fitting, question, render
 from stackcost.results.opened import OpenedCosts, OpenedRuns, open_runs
-from tests.report.cells import cells
+from tests.report.cells import cells, nbformat
 from tests.report.cells import shown as run_cells
 from tests.report.fixtures import ALL, COSTS, RUNS
 
@@ -36,10 +36,38 @@ OF_COUNTS = ["counted_cost"]  # see test_counted.py
 OF_HTTP_COSTS = ["http_versions", "tls"]  # see test_http_notebooks.py
 
 
+# The runs that each notebook is tried alone on: those that it has most to say of.
+ALONE = dict.fromkeys(NAMES, COSTS) | {
+    "dut": [RUNS / "events", RUNS / "connections"],
+    "http_tests": [RUNS / "with_clients"],
+    "cpu_cost": COSTS[:1],
+    "ceilings": [RUNS / "connections"],
+}
+
+
 @functools.cache
-def shown(name: str, runs: tuple[Path, ...] = tuple(ALL)) -> list[str]:
+def shown(name: str, runs: tuple[Path, ...]) -> list[str]:
     """Each once: it takes seconds."""
     return run_cells(name, runs)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of all notebooks on all runs."""
+    return render(ALL, tmp_path_factory.mktemp("report") / "report.html")
+
+
+@pytest.fixture(scope="module")
+def published(report: Path) -> list[str]:
+    """What the notebook of publications shows in it."""
+    whole = nbformat.read(report.with_suffix(".ipynb"), as_version=4)
+    return [
+        output.data.get("text/html") or output.data["text/markdown"]
+        for cell in whole.cells
+        if cell.metadata.get(QUESTION) == "published_vs_measured" and cell.cell_type == "code"
+        for output in cell.outputs
+        if output.output_type == "display_data"
+    ]
 
 
 class _Page(HTMLParser):
@@ -102,7 +130,7 @@ def test_each_notebook_computes_from_the_tables_of_the_library(name: str) -> Non
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_notebook_runs_alone_and_opens_with_answer_and_plot(name: str) -> None:
-    outputs = shown(name)
+    outputs = shown(name, tuple(ALONE[name]))
     plot = next(at for at, output in enumerate(outputs) if "<svg" in output)
     answer = "\n".join(outputs[:plot])
     assert 1 <= plot <= 2, "the answer, then at once the plot that shows it"
@@ -118,8 +146,8 @@ def test_the_answer_has_the_stored_factor_and_its_range() -> None:
     assert "range of 7 rounds" in answer
 
 
-def test_numbers_on_axes_are_written_out_and_ranges_stay_whole() -> None:
-    everything = "".join(output for name in NAMES for output in shown(name))
+def test_numbers_on_axes_are_written_out_and_ranges_stay_whole(report: Path) -> None:
+    everything = report.read_text()
     assert re.search(r">\d+,000<", everything) and not re.search(r">\s*1e\d+\s*<", everything)
     assert 'class="whole">(' in everything
 
@@ -166,8 +194,8 @@ def on_page() -> list[Document]:
     return comparable(list(documents().values()), open_runs(ALL))
 
 
-def test_published_vs_measured_has_every_number_of_every_table() -> None:
-    page = _Page("".join(shown("published_vs_measured")))
+def test_published_vs_measured_has_every_number_of_every_table(published: list[str]) -> None:
+    page = _Page("".join(published))
     compared = 0
     for document in on_page():
         for table in document.tables:
@@ -177,8 +205,8 @@ def test_published_vs_measured_has_every_number_of_every_table() -> None:
     assert len(on_page()) > 1 and compared > 800
 
 
-def test_published_factors_stand_there_recomputed() -> None:
-    answer, *others = shown("published_vs_measured")
+def test_published_factors_stand_there_recomputed(published: list[str]) -> None:
+    answer, *others = published
     steps = "".join(others)
     assert "claimed cpu factor is 80" in answer and "data it is 29.4; measured here: " in answer
     assert "claimed memory factor is 2,000" in answer
@@ -188,10 +216,8 @@ def test_published_factors_stand_there_recomputed() -> None:
         assert f"<td>{value}</td>" in steps, value
 
 
-def test_one_busy_core_is_as_published_and_as_measured_here() -> None:
-    rows = _Page("".join(shown("published_vs_measured"))).tables[
-        "One busy core, and the cores for 100 Gb/s of payload"
-    ]
+def test_one_busy_core_is_as_published_and_as_measured_here(published: list[str]) -> None:
+    rows = _Page("".join(published)).tables["One busy core, and the cores for 100 Gb/s of payload"]
     nginx, trex, *here = rows[-2 - len(open_runs(ALL).servers) :]
     assert nginx[1:4] == ["3,644", "0.91", "0.11"] and trex[1:4] == ["107,285", "29.5", "3.53"]
     assert nginx[4] == "110; claimed with idle cores: 320"
@@ -199,8 +225,8 @@ def test_one_busy_core_is_as_published_and_as_measured_here() -> None:
     assert len(here) > 1 and all(row[0].startswith("measured here: ") for row in here)
 
 
-def test_every_published_table_has_ours_beside_it_or_a_reason() -> None:
-    page = _Page("\n".join(shown("published_vs_measured")))
+def test_every_published_table_has_ours_beside_it_or_a_reason(published: list[str]) -> None:
+    page = _Page("\n".join(published))
     for document in on_page():
         rows = page.tables[f"{document.title}: published and measured here"]
         names = [row[0].partition(":")[0] for row in rows if row and row[0]]
@@ -213,18 +239,18 @@ def test_a_page_of_a_notebook_without_results_is_refused(tmp_path: Path) -> None
         render(ALL, tmp_path / "page.html", "tls")
 
 
-def test_the_report_is_one_file_that_needs_no_network(tmp_path: Path) -> None:
-    file = render(ALL, tmp_path / "report.html")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "report.ipynb"]
-    assert file.stat().st_size < 10_000_000
-    page = _Page(file.read_text())
+def test_the_report_is_one_file_that_needs_no_network(report: Path) -> None:
+    assert sorted(path.name for path in report.parent.iterdir()) == ["report.html", "report.ipynb"]
+    assert report.stat().st_size < 10_000_000
+    text = report.read_text()
+    page = _Page(text)
     assert page.loads == [] and "script" not in page.tags and "link" not in page.tags
     assert page.tags.count("svg") > 20
     texts = [cell for rows in page.tables.values() for row in rows for cell in row]
     assert not [text for text in texts if LISTED.search(text)], "one value a cell"
     for name in NAMES:
-        assert name in page.ids and f"<h2>{question(name)}</h2>" in file.read_text()
-    assert "Traceback" not in file.read_text()
+        assert name in page.ids and f"<h2>{question(name)}</h2>" in text
+    assert "Traceback" not in text
 
 
 def test_a_page_has_only_the_publications_that_its_runs_can_be_compared_with() -> None:
