@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,15 +15,27 @@ OWN_SERVER = REPOSITORY / "examples/haproxy.py"
 PROGRAM = Path(sys.executable).with_name("stackcost")
 
 
-def stackcost(*arguments: str, cwd: Path = REPOSITORY) -> "subprocess.CompletedProcess[str]":
+def stackcost(*arguments: str) -> str:
     program = "from stackcost.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", program, *arguments], cwd=cwd, capture_output=True, text=True
-    )
+    return subprocess.check_output([sys.executable, "-c", program, *arguments], text=True)
+
+
+@pytest.fixture
+def ended(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
+    """The exit code of a command line that ends at once, in this process."""
+
+    def run(*arguments: str, cwd: Path = REPOSITORY) -> object:
+        monkeypatch.chdir(cwd)
+        monkeypatch.setattr(sys, "argv", ["stackcost", *arguments])
+        with pytest.raises(SystemExit) as left:
+            main()
+        return left.value.code
+
+    return run
 
 
 def test_help_says_what_there_is() -> None:
-    said = stackcost("--help").stdout
+    said = stackcost("--help")
     for command in ("run", "report", "doctor", "clean"):
         assert f"\n  {command} " in said
 
@@ -43,7 +56,7 @@ def test_a_shell_completes_commands_and_options(monkeypatch: pytest.MonkeyPatch)
 
 def test_it_says_its_version() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
-    assert stackcost("--version").stdout == f"stackcost {project['version']}\n"
+    assert stackcost("--version") == f"stackcost {project['version']}\n"
 
 
 @pytest.mark.parametrize(
@@ -98,27 +111,27 @@ def test_an_error_is_one_message_with_its_hint(
     arguments: tuple[str, ...],
     cause: str,
     hint: str,
-    monkeypatch: pytest.MonkeyPatch,
+    ended: Callable[..., object],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.chdir(REPOSITORY)
-    monkeypatch.setattr(sys, "argv", ["stackcost", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        main()
+    assert ended(*arguments) == 1
     said = capsys.readouterr()
     first, second = said.err.splitlines()
-    assert ended.value.code == 1 and said.out == ""
+    assert said.out == ""
     assert first.startswith(f"stackcost: {cause}") and hint in second
 
 
-def test_a_page_is_named_by_its_whole_path_where_there_is_none_below(tmp_path: Path) -> None:
-    said = stackcost("dut", "no.py", cwd=tmp_path).stderr
-    assert f"hint: an example: {REPOSITORY}/docs/adding-a-dut.md" in said
+def test_a_page_is_named_by_its_whole_path_where_there_is_none_below(
+    ended: Callable[..., object], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    ended("dut", "no.py", cwd=tmp_path)
+    assert f"hint: an example: {REPOSITORY}/docs/adding-a-dut.md" in capsys.readouterr().err
 
 
-def test_a_wrong_command_line_is_distinguished_by_its_exit_code() -> None:
-    assert stackcost("run").returncode == 2
-    assert stackcost("flight").returncode == 2
+def test_a_wrong_command_line_is_distinguished_by_its_exit_code(
+    ended: Callable[..., object],
+) -> None:
+    assert ended("run") == ended("flight") == 2
 
 
 def test_ctrl_c_while_it_imports_leaves_no_traceback() -> None:
