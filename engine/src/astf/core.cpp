@@ -244,6 +244,8 @@ std::vector<PoolStatus> DataCore::memory() const {
        context.waits.touched_bytes()},
       {"flow table bucket", sizeof(uint32_t), context.tables[0].size() + context.tables[1].size(),
        buckets},
+      {"pair of IPv6 prefixes", Ipv6Prefixes::kBytes, context.prefixes.in_use(),
+       context.prefixes.touched_bytes()},
       {"flow extension", sizeof(Extension), context.extensions.in_use(),
        context.extensions.touched_bytes()},
       {"program variables", sizeof(VariableBlock), context.variables.in_use(),

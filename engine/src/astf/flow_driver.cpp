@@ -54,7 +54,7 @@ void FlowDriver::receive(Side side, std::span<const Frame> frames) {
 inline void FlowDriver::process_segment(Context& context, Side side, const RxPacket& p,
                                         const RxPacket* end) {
   Flow* found = p.flow;
-  if (found == nullptr || !p.is_for(*found)) [[unlikely]]
+  if (found == nullptr || !(*found == p.key)) [[unlikely]]
     found = p.fast == FastPath::no ? nullptr : find_flow(side, p);
   FlowClass* of_flow = nullptr;
   tcp::Events events = tcp::kNotFast;
@@ -72,7 +72,7 @@ inline void FlowDriver::process_segment(Context& context, Side side, const RxPac
   Flow& flow = *found;
   auto& template_side = static_cast<TemplateClass&>(*of_flow);  // see Classes
   if ((events & tcp::kGone) != 0) {
-    flows_.release(flow, p.hash);
+    flows_.release(flow);
     return;
   }
   bool wakes = program::wakes(flow, events);
@@ -86,12 +86,12 @@ inline void FlowDriver::process_segment(Context& context, Side side, const RxPac
     }
   }
   if (wakes && program::proceed(context, template_side, flow) == program::Outcome::release) {
-    flows_.release(flow, p.hash);
+    flows_.release(flow);
     return;
   }
   if ((events & tcp::kDelivered) == 0 || !goes_on(flow, p, end))
     tcp::transmit(context, template_side, flow);
-  if (tcp::begins_time_wait(flow)) flows_.begin_time_wait(flow, p.hash);
+  if (tcp::begins_time_wait(flow)) flows_.begin_time_wait(flow);
 }
 
 /// Whether the packet behind `p`, of those before `end`, goes on where what the flow has received
@@ -99,8 +99,8 @@ inline void FlowDriver::process_segment(Context& context, Side side, const RxPac
 /// to segments that it has put together (GRO). Fewer frames for both ends.
 inline bool FlowDriver::goes_on(const Flow& flow, const RxPacket& p, const RxPacket* end) {
   const RxPacket* const next = &p + 1;
-  return next != end && next->hash == p.hash && next->kind == PacketKind::tcp &&
-         next->ports() == p.ports() && flow.extension == Flow::kNone && next->payload_length != 0 &&
+  return next != end && next->kind == PacketKind::tcp && next->key == p.key &&
+         flow.extension == Flow::kNone && next->payload_length != 0 &&
          next->sequence() == flow.rcv_nxt;
 }
 
@@ -148,8 +148,7 @@ inline bool FlowDriver::goes_on(const Flow& flow, const RxPacket& p, const RxPac
 [[gnu::always_inline]] inline Flow* FlowDriver::look_up(Side side, const RxPacket& p) {
   Context& context = context_;
   const FlowTable& table = context.tables[index_of(side)];
-  const uint32_t entry =
-      p.ipv4 ? table.find_v4(p.addresses_v4(), p.ports(), p.hash) : table.find(p.key(), p.hash);
+  const uint32_t entry = table.find(p.key, p.source(), p.destination());
   if (FlowTable::is_flow(entry)) return &context.flows[entry];
   return entry == FlowTable::kNone ? nullptr : &flows_.restore(FlowTable::wait_of(entry));
 }

@@ -12,7 +12,7 @@ void OpenFlows::give_back_extension(const TemplateClass& template_side, Flow& fl
   context_.extensions.give_back(flow.extension);
 }
 
-void OpenFlows::release(Flow& flow, uint32_t hash) {
+void OpenFlows::release(Flow& flow) {
   if (classes_.of(flow).undecided != nullptr) [[unlikely]]
     listeners_.give_up(flow);
   TemplateClass& template_side = classes_.of(flow);
@@ -24,10 +24,11 @@ void OpenFlows::release(Flow& flow, uint32_t hash) {
   context_.wheel.remove(flow);
   FlowTable& table = context_.tables[index_of(template_side.side)];
   const uint32_t number = context_.flows.number_of(flow);
-  table.erase(number, flow, hash);
+  table.erase(number, flow);
+  if (flow.ipv6()) context_.prefixes.give_back(flow.prefixes);
   if (flow.extension != Flow::kNone) give_back_extension(template_side, flow);
   if (flow.has(kPortOwned)) {
-    run.clients(client_range_of(flow)).give_back(flow.local.low32(), flow.local_port);
+    run.clients(client_range_of(flow)).give_back(flow.local_low32(), flow.local_port());
     if (!executed(flow)) run.count_close(template_side.template_index);
   }
   if (flow.variables != Flow::kNone) {
@@ -41,7 +42,7 @@ void OpenFlows::release(Flow& flow, uint32_t hash) {
   context_.flows.give_back(number);
 }
 
-void OpenFlows::begin_time_wait(Flow& flow, uint32_t hash) {
+void OpenFlows::begin_time_wait(Flow& flow) {
   // Where a program waits for the end of this flow, the flow stays as it is.
   const uint32_t record = executed(flow) ? TimeWaits::kNone : tcp::wait_as_record(context_, flow);
   if (record == TimeWaits::kNone) {
@@ -52,7 +53,7 @@ void OpenFlows::begin_time_wait(Flow& flow, uint32_t hash) {
   FlowTable& table = context_.tables[index_of(template_side.side)];
   const uint32_t number = context_.flows.number_of(flow);
   const uint32_t entry = FlowTable::entry_of_wait(record);
-  table.replace(number, entry, hash);
+  table.replace(number, entry, flow);
   template_side.run->sampler.moved(context_, number, entry, template_side.side);
   if (flow.extension != Flow::kNone) give_back_extension(template_side, flow);
   if (flow.variables != Flow::kNone) context_.variables.give_back(flow.variables);
@@ -68,22 +69,22 @@ Flow& OpenFlows::restore(uint32_t record) {
   TemplateClass& template_side = classes_.of(flow);
   FlowTable& table = context_.tables[index_of(template_side.side)];
   const uint32_t entry = FlowTable::entry_of_wait(record);
-  table.replace(entry, number, table.hash(context_.waits[record], false));
+  table.replace(entry, number, flow);
   template_side.run->sampler.moved(context_, entry, number, template_side.side);
   context_.waits.remove(context_.waits[record]);
   return flow;
 }
 
-[[gnu::always_inline]] inline void OpenFlows::release_wait(const TimeWaits::Numbered& ended,
-                                                           uint32_t hash) {
+[[gnu::always_inline]] inline void OpenFlows::release_wait(const TimeWaits::Numbered& ended) {
   TimeWait& wait = *ended.record;
   TemplateClass& template_side = classes_[wait.flow_class];
   ProfileRun& run = *template_side.run;
   ++(*template_side.counters)[Counter::tcps_closed];
   const uint32_t entry = FlowTable::entry_of_wait(ended.number);
-  context_.tables[index_of(template_side.side)].erase(entry, wait, hash);
+  context_.tables[index_of(template_side.side)].erase(entry, wait);
+  if (wait.ipv6()) context_.prefixes.give_back(wait.prefixes);
   if (template_side.side == Side::client) {
-    run.clients(template_side.client_range).give_back(wait.local.low32(), wait.local_port);
+    run.clients(template_side.client_range).give_back(wait.local_low32(), wait.local_port());
     run.count_close(template_side.template_index);
   }
   --run.open_flows[index_of(template_side.side)];
@@ -95,7 +96,6 @@ Flow& OpenFlows::restore(uint32_t record) {
 size_t OpenFlows::end_time_waits(size_t budget) {
   constexpr size_t kAhead = 32;
   std::array<TimeWaits::Numbered, kAhead> room;
-  std::array<uint32_t, kAhead> hashes;
   std::array<const uint32_t*, kAhead> buckets;
   size_t ended = 0;
   while (ended < budget) {
@@ -103,12 +103,11 @@ size_t OpenFlows::end_time_waits(size_t budget) {
     for (size_t i = 0; i < due.size(); ++i) {
       const TimeWait& wait = *due[i].record;
       const FlowTable& table = context_.tables[index_of(classes_[wait.flow_class].side)];
-      hashes[i] = table.hash(wait, false);
-      buckets[i] = table.bucket(hashes[i]);
+      buckets[i] = table.bucket(wait.hash);
       __builtin_prefetch(buckets[i]);
     }
     for (size_t i = 0; i < due.size(); ++i) context_.prefetch_identity(*buckets[i]);
-    for (size_t i = 0; i < due.size(); ++i) release_wait(due[i], hashes[i]);
+    for (size_t i = 0; i < due.size(); ++i) release_wait(due[i]);
     ended += due.size();
     if (due.size() < kAhead) break;
   }
@@ -145,8 +144,7 @@ bool OpenFlows::abort_next(ProfileRun& run) {
   const uint32_t record = run.next_wait_to_abort++;
   TimeWait& wait = context_.waits[record];
   if (wait.flow_class == TimeWait::kUnused || classes_[wait.flow_class].run != &run) return false;
-  const TemplateClass& template_side = classes_[wait.flow_class];
-  release_wait({&wait, record}, context_.tables[index_of(template_side.side)].hash(wait, false));
+  release_wait({&wait, record});
   return true;
 }
 

@@ -21,17 +21,16 @@ class OpenFlows {
       : context_(context), classes_(classes), listeners_(listeners) {}
 
   /// Identity and class (`flow_class`, which is `template_side`) of a new flow, entered into the
-  /// table under `hash`, of its key. nullptr: there are as many flows as there may be. Always
-  /// inlined.
-  Flow* make(const FlowKey& key, uint32_t hash, uint32_t flow_class, TemplateClass& template_side,
-             uint16_t l2_header, Side side, bool with_variables);
-  /// Gives back all that a flow holds; counts it closed. `hash`: of its identity.
-  void release(Flow& flow, uint32_t hash);
-  void release(Flow& flow) { release(flow, hash_of(flow)); }
+  /// table under `key`, which is that of the addresses. nullptr: there are as many flows as there
+  /// may be. Always inlined.
+  Flow* make(const FlowKey& key, const IpAddress& remote, const IpAddress& local,
+             uint32_t flow_class, TemplateClass& template_side, uint16_t l2_header, Side side,
+             bool with_variables);
+  /// Gives back all that a flow holds; counts it closed.
+  void release(Flow& flow);
 
   /// A flow that begins TIME_WAIT gives back all that a record of it does not need.
-  void begin_time_wait(Flow& flow, uint32_t hash);
-  void begin_time_wait(Flow& flow) { begin_time_wait(flow, hash_of(flow)); }
+  void begin_time_wait(Flow& flow);
   /// The flow of a connection in TIME_WAIT that has a segment to take, in the place of its record.
   Flow& restore(uint32_t record);
   /// Ends connections whose TIME_WAIT is over, at most `budget`. Returns how many.
@@ -56,14 +55,10 @@ class OpenFlows {
   uint32_t client_range_of(const Flow& flow);
 
  private:
-  /// The tables of both sides have the same hash.
-  uint32_t hash_of(const Flow& flow) const {
-    return context_.tables[0].hash(flow, flow.state == FlowState::datagram);
-  }
   void abort(Flow& flow);
   void give_back_extension(const TemplateClass& template_side, Flow& flow);
-  /// Ends a connection in TIME_WAIT. `hash`: of its identity.
-  void release_wait(const TimeWaits::Numbered& ended, uint32_t hash);
+  /// Ends a connection in TIME_WAIT.
+  void release_wait(const TimeWaits::Numbered& ended);
   /// Looks at one flow or record ahead in the pools, of which `run` has some yet. True: it was the
   /// run's, and is gone.
   bool abort_next(ProfileRun& run);
@@ -81,24 +76,23 @@ class OpenFlows {
   uint32_t closing_ = 0;  ///< runs in that phase
 };
 
-[[gnu::always_inline]] inline Flow* OpenFlows::make(const FlowKey& key, uint32_t hash,
-                                                    uint32_t flow_class,
+[[gnu::always_inline]] inline Flow* OpenFlows::make(const FlowKey& key, const IpAddress& remote,
+                                                    const IpAddress& local, uint32_t flow_class,
                                                     TemplateClass& template_side,
                                                     uint16_t l2_header, Side side,
                                                     bool with_variables) {
   if (context_.open_flows() == context_.most_flows) return nullptr;
   const uint32_t number = context_.flows.take();
   Flow& flow = context_.flows[number];
-  flow.remote = key.remote;
-  flow.local = key.local;
-  flow.remote_port = key.remote_port;
-  flow.local_port = key.local_port;
+  static_cast<FlowKey&>(flow) = key;
   flow.flow_class = flow_class;
-  flow.state = key.datagram ? FlowState::datagram : FlowState::syn_sent;
+  flow.state = key.datagram() ? FlowState::datagram : FlowState::syn_sent;
   flow.wait = Wait::nothing;
   flow.flags = side == Side::server ? uint32_t{kServerSide} : 0;
-  if (!key.local.is_v4()) [[unlikely]]
+  if (key.ipv6()) [[unlikely]] {
     flow.set(kIpv6);
+    flow.prefixes = context_.prefixes.take(remote, local);
+  }
   flow.l2_header = l2_header;
   flow.timer_slot = TimerWheel::kNowhere;
   flow.armed = 0;
@@ -109,7 +103,7 @@ class OpenFlows {
   if (with_variables) [[unlikely]]
     context_.add_variables(flow);
   ++template_side.run->open_flows[index_of(side)];
-  context_.tables[index_of(side)].insert(number, hash);
+  context_.tables[index_of(side)].insert(number, flow);
   return &flow;
 }
 

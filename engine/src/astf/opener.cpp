@@ -52,22 +52,15 @@ inline bool Opener::prepare(ProfileRun& run, Start& start, const Flow* parent) {
   if (clients.steering().shared())
     rest = Steering::fold(remote, address_of(tunables.source_msb, 0, tunables.ipv6)) ^
            source.destination_port;
-  const uint32_t client = parent == nullptr ? clients.next_address() : parent->local.low32();
+  const uint32_t client = parent == nullptr ? clients.next_address() : parent->local_low32();
   if (!clients.take_port(client, port, rest)) {
     ++counts_.of(Side::client)[Counter::err_c_tuple_err];
     return false;
   }
-  FlowKey& key = start.key;
-  key.remote = remote;
-  key.local = address_of(tunables.source_msb, client, tunables.ipv6);
-  key.remote_port = source.destination_port;
-  key.local_port = port;
-  key.datagram = !template_side.program->stream;
-  const FlowTable& table = context_.tables[index_of(Side::client)];
-  start.hash = tunables.ipv6
-                   ? table.hash(key)
-                   : table.hash_v4(uint64_t{server} << 32 | client,
-                                   uint32_t{source.destination_port} << 16 | port, key.datagram);
+  start.remote = remote;
+  start.local = address_of(tunables.source_msb, client, tunables.ipv6);
+  start.key = context_.tables[index_of(Side::client)].key(
+      remote, start.local, source.destination_port, port, !template_side.program->stream);
   return true;
 }
 
@@ -109,13 +102,13 @@ void Opener::open(ProfileRun& run, std::span<Start> starts, Flow* parent) {
   const FlowTable& table = context_.tables[index_of(Side::client)];
   for (Start& start : starts) {
     start.opened = prepare(run, start, parent);
-    if (start.opened) table.prefetch(start.hash);
+    if (start.opened) table.prefetch(start.key.hash);
   }
   for (const Start& start : starts)
-    if (start.opened) context_.prefetch_identity(table.first(start.hash));
+    if (start.opened) context_.prefetch_identity(table.first(start.key.hash));
   if (table.is_large())
     for (const Start& start : starts)
-      if (start.opened) context_.prefetch_identity(table.second(start.hash));
+      if (start.opened) context_.prefetch_identity(table.second(start.key.hash));
   for (Start& start : starts) start.opened = start.opened && open_flow(run, start, parent);
 }
 
@@ -148,19 +141,20 @@ size_t Opener::open_held(ProfileRun& run, Nanoseconds now) {
   CounterBlock& counters = counts_.of(Side::client);
   TemplateClass& template_side = run.flow_class(Side::client, start.template_index);
   const FlowKey& key = start.key;
-  const uint32_t client = key.local.low32();
+  const uint32_t client = key.local_low32();
   Flow* flow = nullptr;
-  if (context_.tables[index_of(Side::client)].find(key, start.hash) != FlowTable::kNone) {
+  if (context_.tables[index_of(Side::client)].find(key, start.remote, start.local) !=
+      FlowTable::kNone) {
     ++counters[Counter::err_dct];
   } else {
-    flow = flows_.make(key, start.hash,
+    flow = flows_.make(key, start.remote, start.local,
                        run.class_numbers[index_of(Side::client)][start.template_index],
                        template_side, run.l2_header_of(client), Side::client,
                        parent != nullptr || template_side.program->uses_variables);
     if (flow == nullptr) ++counters[Counter::err_c_nf_throttled];
   }
   if (flow == nullptr) {
-    run.clients(start.client_range).give_back(client, key.local_port);
+    run.clients(start.client_range).give_back(client, key.local_port());
     return false;
   }
   flow->set(kPortOwned);
@@ -172,11 +166,11 @@ size_t Opener::open_held(ProfileRun& run, Nanoseconds now) {
     context_.variables[parent->variables].child = context_.flows.number_of(*flow);
     parent->wait = Wait::child;
   }
-  if (key.datagram) {
+  if (key.datagram()) {
     udp::open(context_, *flow);
     ++run.established;
   } else {
-    tcp::open(context_, template_side, *flow, start.hash);
+    tcp::open(context_, template_side, *flow);
   }
   if (program::start(context_, template_side, *flow) == program::Outcome::release)
     flows_.release(*flow);

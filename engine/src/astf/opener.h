@@ -32,8 +32,9 @@ class Opener {
     Nanoseconds intended;  ///< when it was due
     bool opened;
     uint32_t client_range;
-    FlowKey key;
-    uint32_t hash;  ///< of `key`
+    IpAddress remote;
+    IpAddress local;
+    FlowKey key;  ///< of these
   };
 
   /// Replaces held flows that closed.

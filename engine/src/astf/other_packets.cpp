@@ -38,7 +38,7 @@ Counter reason_of(PacketKind kind) {
 }
 
 void OtherPackets::process_udp(Side side, const RxPacket& p) {
-  const uint32_t entry = context_.tables[index_of(side)].find(p.key(), p.hash);
+  const uint32_t entry = context_.tables[index_of(side)].find(p.key, p.source(), p.destination());
   Flow* flow = FlowTable::is_flow(entry) ? &context_.flows[entry] : nullptr;
   if (flow != nullptr && flows_.abort_instead(*flow)) return;
   const bool begins = flow == nullptr;
@@ -56,9 +56,9 @@ void OtherPackets::process_udp(Side side, const RxPacket& p) {
 // A connection in TIME_WAIT has nothing in flight.
 Flow* OtherPackets::sender_of(Side side, const TooLongPacket& packet) {
   const FlowTable& table = context_.tables[index_of(side)];
-  const FlowKey key{packet.destination, packet.source, packet.destination_port, packet.source_port,
-                    false};
-  const uint32_t entry = table.find(key, table.hash(key));
+  const FlowKey key = table.key(packet.destination, packet.source, packet.destination_port,
+                                packet.source_port, false);
+  const uint32_t entry = table.find(key, packet.destination, packet.source);
   return FlowTable::is_flow(entry) ? &context_.flows[entry] : nullptr;
 }
 

@@ -11,11 +11,12 @@ constexpr uint32_t kNoEntry = FlowTable::kNone;
 /// what it needs in registers.
 [[gnu::noinline]] void parse_unusual(const FlowTable& table, const Frame& frame, RxPacket& packet) {
   parse(frame, packet);
-  packet.hash = 0;
   packet.bucket = &kNoEntry;
   if (packet.kind != PacketKind::tcp && packet.kind != PacketKind::udp) return;
-  packet.hash = table.hash(packet.key());
-  if (packet.follows_addresses()) packet.bucket = table.bucket(packet.hash);
+  packet.key = table.key(packet.source(), packet.destination(), packet.source_port(),
+                         packet.destination_port(), packet.kind == PacketKind::udp);
+  // A key over IPv6 does not tell its flow by itself.
+  if (!packet.key.ipv6()) packet.bucket = table.bucket(packet.key.hash);
 }
 
 /// Where what stands first in a packet's bucket is not its flow, what stands second may be.
@@ -25,8 +26,7 @@ constexpr uint32_t kNoEntry = FlowTable::kNone;
     const uint32_t entry = *packet.bucket;
     if (entry == FlowTable::kNone) continue;
     const FlowIdentity& first = table.identity(entry);
-    if (first.ports() != std::rotl(packet.ports(), 16))
-      packet.flow = context.prefetch(first.table_next);
+    if (first.ports != packet.key.ports) packet.flow = context.prefetch(first.table_next);
   }
 }
 
@@ -39,8 +39,10 @@ constexpr uint32_t kNoEntry = FlowTable::kNone;
   for (const Frame& frame : frames) {
     RxPacket& packet = *end++;
     if (parse_usual(frame, packet)) [[likely]] {
-      packet.hash = table.hash_v4(load_be<uint64_t>(packet.header - 8), packet.ports(), false);
-      packet.bucket = table.bucket(packet.hash);
+      uint64_t addresses;
+      std::memcpy(&addresses, packet.header - sizeof addresses, sizeof addresses);
+      packet.key = table.key_v4(addresses, packet.ports());
+      packet.bucket = table.bucket(packet.key.hash);
     } else {
       parse_unusual(table, frame, packet);
     }

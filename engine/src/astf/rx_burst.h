@@ -3,7 +3,6 @@
 // before it is touched.
 
 #include <array>
-#include <bit>
 #include <span>
 
 #include "flow/context.h"
@@ -13,21 +12,9 @@ namespace engine {
 
 /// A received packet, and where its flow is looked up.
 struct RxPacket : RxSegment {
-  uint32_t hash;           ///< of the flow table; of TCP and UDP
+  FlowKey key;             ///< of its flow; of TCP and UDP
   const uint32_t* bucket;  ///< where the flow table begins to search, or an empty one
   Flow* flow;              ///< that it is likely of, from its bucket when it was parsed; or nullptr
-
-  /// Whether `flow` has these addresses and ports; only of a packet with a `flow`, whose header
-  /// follows its addresses.
-  bool is_for(const FlowIdentity& flow) const {
-    // The remote's whole low half: flows over IPv6 may end in the same 32 bits, all ASTF varies.
-    return flow.remote.low == IpAddress::v4(load_be<uint32_t>(header - 8)).low &&
-           flow.local.low32() == load_be<uint32_t>(header - 4) &&
-           flow.ports() == std::rotl(ports(), 16);
-  }
-  FlowKey key() const {
-    return {source(), destination(), source_port(), destination_port(), kind == PacketKind::udp};
-  }
 };
 
 class RxBurst {

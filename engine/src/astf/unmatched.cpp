@@ -19,7 +19,7 @@ void Unmatched::process(Side side, const RxPacket& p) {
     return refuse(side, p, Counter::err_no_template, tunables.blackhole == 0);
   TemplateClass& template_side = classes_[number];
   if (Flow* const flow = accept(p, number, template_side))
-    tcp::accept(context_, template_side, *flow, p, p.hash);
+    tcp::accept(context_, template_side, *flow, p);
 }
 
 [[gnu::always_inline]] inline Flow* Unmatched::accept(const RxPacket& p, uint32_t flow_class,
@@ -30,8 +30,8 @@ void Unmatched::process(Side side, const RxPacket& p) {
   if (!template_side.tunables->dont_use_inbound_mac) [[likely]]
     l2_header = l2_headers.last_answers(p.frame->head) ? l2_headers.last()
                                                        : l2_headers.intern(reply_header(*p.frame));
-  Flow* const flow = flows_.make(p.key(), p.hash, flow_class, template_side, l2_header,
-                                 Side::server, template_side.program->uses_variables);
+  Flow* const flow = flows_.make(p.key, p.source(), p.destination(), flow_class, template_side,
+                                 l2_header, Side::server, template_side.program->uses_variables);
   if (flow == nullptr) [[unlikely]] {
     ++counts_.of(Side::server)[Counter::err_s_nf_throttled];
     listeners_.give_back(flow_class);

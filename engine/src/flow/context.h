@@ -11,6 +11,7 @@
 #include "flow/flow.h"
 #include "flow/flow_class.h"
 #include "flow/flow_table.h"
+#include "flow/ipv6_prefixes.h"
 #include "flow/path_mtus.h"
 #include "flow/pool.h"
 #include "flow/time_wait.h"
@@ -32,8 +33,9 @@ struct Context {
         waits(most_flows),
         extensions(most_flows),
         variables(most_flows),
-        tables{FlowTable(flows, waits, most_flows, seed),
-               FlowTable(flows, waits, most_flows, seed)},
+        prefixes(most_flows),
+        tables{FlowTable(flows, waits, prefixes, most_flows, seed),
+               FlowTable(flows, waits, prefixes, most_flows, seed)},
         wheel(flows),
         transmit(queues),
         l2_headers{L2HeaderTable(port_headers[0]), L2HeaderTable(port_headers[1])} {}
@@ -49,6 +51,7 @@ struct Context {
   TimeWaits waits;
   Pool<Extension> extensions;
   Pool<VariableBlock> variables;
+  Ipv6Prefixes prefixes;
   std::array<FlowTable, kSides> tables;
   TimerWheel wheel;
   std::array<TransmitQueue*, kSides> transmit;
@@ -93,6 +96,15 @@ struct Context {
   FlowClass& class_of(const Flow& flow) { return *classes[flow.flow_class]; }
   static Side side_of(const Flow& flow) {
     return flow.has(kServerSide) ? Side::server : Side::client;
+  }
+
+  IpAddress remote_of(const FlowIdentity& flow) const {
+    return flow.ipv6() ? prefixes.remote(flow.prefixes, flow.remote_low32())
+                       : IpAddress::v4(flow.remote_low32());
+  }
+  IpAddress local_of(const FlowIdentity& flow) const {
+    return flow.ipv6() ? prefixes.local(flow.prefixes, flow.local_low32())
+                       : IpAddress::v4(flow.local_low32());
   }
 
   /// The flow's extension, made when it has none. There is one for every flow of the pool.

@@ -89,10 +89,12 @@ struct alignas(64) Flow : FlowIdentity {
   uint32_t snd_una;
   uint32_t snd_nxt;
   uint32_t snd_wnd;  ///< peer's window, bytes
-
-  // -- second line: sending and congestion control -----------------------------------------------
   uint32_t snd_max;  ///< one past the highest sequence number ever sent
   uint32_t snd_end;  ///< one past the last byte queued; a queued FIN has this number
+  uint32_t last_ack_sent;
+  uint32_t flags;  ///< FlowFlag bits
+
+  // -- second line: sending and congestion control -----------------------------------------------
   union {
     uint32_t cwnd;         ///< congestion window, bytes
     uint32_t udp_idle_ms;  ///< UDP: idle time after which the flow ends
@@ -100,7 +102,6 @@ struct alignas(64) Flow : FlowIdentity {
   uint32_t ssthresh;
   uint32_t snd_wl1;
   uint32_t snd_wl2;
-  uint32_t last_ack_sent;
   uint32_t ts_recent;  ///< RFC 7323 section 4.3
   uint32_t recover;    ///< snd_max when loss was found (RFC 6582), ECE came or a probe was sent
   uint32_t rtt_sequence;
@@ -111,10 +112,12 @@ struct alignas(64) Flow : FlowIdentity {
   uint8_t scales;  ///< window scale (0: none): high half the peer's, low half ours
   uint8_t duplicate_acks;
   uint32_t intended_start;  ///< when it was due, see flow/latency.h; server side: not used
-  uint32_t flags;           ///< FlowFlag bits
+  uint64_t rx_available;    ///< received bytes (UDP: datagrams) that no rx has consumed yet
+  uint32_t tx_base;         ///< sequence number of the first byte of tx_buffer
+  uint32_t tx_buffer;       ///< buffer being sent; Flow::kNone: none
 
-  // -- third line: timers and the program
-  // ------------------------------------------------------------
+  // -- third line, of which 16 bytes are free: timers and the program
+  // ------------------------------
   uint32_t timer_next;
   uint32_t timer_previous;
   uint32_t timer_tick;  ///< when the wheel looks at this flow; at or before its earliest deadline
@@ -124,14 +127,11 @@ struct alignas(64) Flow : FlowIdentity {
   uint16_t program_counter;
   uint8_t retransmissions;  ///< in a row, without an acknowledgement between
   uint8_t probes;      ///< of keepalive or a closed window, in a row, without a segment between
-  uint32_t tx_base;    ///< sequence number of the first byte of tx_buffer
-  uint32_t tx_buffer;  ///< buffer being sent; Flow::kNone: none
   uint32_t extension;  ///< what few flows need: out-of-order ranges, scoreboard, queued buffers
   uint32_t variables;  ///< VariableBlock, when the program uses variables
   uint8_t armed;       ///< bit per TimerKind
   RetransmitPurpose retransmit_purpose;
-  uint16_t pauses;        ///< of a program that went on and on, in a row: see program/interpreter.h
-  uint64_t rx_available;  ///< received bytes (UDP: datagrams) that no rx has consumed yet
+  uint16_t pauses;  ///< of a program that went on and on, in a row: see program/interpreter.h
 
   /// A flow in the pool's free list is in no bucket of the flow table.
   uint32_t& pool_next() { return table_next; }

@@ -15,9 +15,11 @@ constexpr uint32_t kSplitAhead = 8;
 
 }  // namespace
 
-FlowTable::FlowTable(Pool<Flow>& flows, TimeWaits& waits, uint32_t capacity, uint64_t seed)
+FlowTable::FlowTable(Pool<Flow>& flows, TimeWaits& waits, const Ipv6Prefixes& prefixes,
+                     uint32_t capacity, uint64_t seed)
     : flows_(flows),
       waits_(waits),
+      prefixes_(prefixes),
       seed_((seed | 1) ^ 0x9e37'79b9'7f4a'7c15ULL),
       bucket_limit_(std::bit_ceil(capacity < kFirstBuckets ? kFirstBuckets : capacity) * 2),
       bucket_count_(kFirstBuckets),
@@ -35,11 +37,18 @@ FlowTable::~FlowTable() {
   munmap(buckets_, bytes_);
 }
 
-// Whoever gave another hash was misled, by what it took for a packet of the flow.
-[[gnu::noinline]] uint32_t* FlowTable::link_by_identity(uint32_t entry) {
-  const bool datagram = is_flow(entry) && flows_[entry].state == FlowState::datagram;
-  uint32_t* const link = search(entry, hash(identity(entry), datagram));
-  return *link == entry ? link : nullptr;
+uint32_t FlowTable::hash_v6(const IpAddress& remote, const IpAddress& local, uint32_t ports) const {
+  const uint64_t addresses = mix(remote.low ^ seed_, local.low);
+  return hashed(mix(mix(addresses ^ remote.high, local.high), ports));
+}
+
+uint32_t FlowTable::find_v6(const FlowKey& key, const IpAddress& remote,
+                            const IpAddress& local) const {
+  uint32_t entry = first(key.hash);
+  while (entry != kNone &&
+         !(identity(entry) == key && prefixes_.are_of(identity(entry).prefixes, remote, local)))
+    entry = identity(entry).table_next;
+  return entry;
 }
 
 void FlowTable::grow() {
@@ -62,9 +71,8 @@ void FlowTable::split() {
   buckets_[old] = kNone;
   while (number != kNone) {
     FlowIdentity& entry = identity(number);
-    const bool datagram = is_flow(number) && flows_[number].state == FlowState::datagram;
     const uint32_t next = entry.table_next;
-    uint32_t& head = buckets_[bucket_of(hash(entry, datagram))];
+    uint32_t& head = buckets_[bucket_of(entry.hash)];
     entry.table_next = head;
     head = number;
     number = next;

@@ -68,12 +68,12 @@ struct RxSegment : RxHeaders {
   }
   uint16_t source_port() const { return load_be<uint16_t>(header); }
   uint16_t destination_port() const { return load_be<uint16_t>(header + 2); }
-  /// Both, the sender's in the upper half.
-  uint32_t ports() const { return load_be<uint32_t>(header); }
-  /// Both addresses of IPv4, in the same way.
-  uint64_t addresses_v4() const { return load_be<uint64_t>(ip() + 12); }
-  /// Whether the transport header follows addresses of IPv4: there are no IP options.
-  bool follows_addresses() const { return ipv4 && header == ip() + kIpv4Length; }
+  /// Both, as they are in memory.
+  uint32_t ports() const {
+    uint32_t both;
+    std::memcpy(&both, header, sizeof both);
+    return both;
+  }
   /// The payload, as much of it as the port had: all, but where it cut the frame.
   std::span<const uint8_t> payload() const {
     const uint8_t* const behind = header + header_length;
@@ -118,7 +118,7 @@ inline RxSegment parse(const Frame& frame) {
 /// them.
 RxSegment parse_unverified(const Frame& frame);
 
-/// Whether the checksums of an IPv4 segment whose header `follows_addresses` are right.
+/// Whether the checksums of an IPv4 segment without IP options are right.
 bool has_right_checksums(const RxSegment& segment);
 
 /// The headers of usual frames: untagged, IPv4 without options, TCP.

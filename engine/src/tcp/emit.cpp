@@ -60,7 +60,7 @@ uint8_t* write_sack_blocks(const SequenceRange* blocks, unsigned count, uint8_t*
                                   (count != 0 ? 4 + 8 * count : 0),
                         .flags = flags,
                         .window = template_side.windows[flow.has(kScaling)]};
-  uint8_t* end = write_headers(template_side, flow, frame, header, length, ecn);
+  uint8_t* end = write_headers(context, template_side, flow, frame, header, length, ecn);
   if (length > flow.mss) frame.segment_size = flow.mss;
   if (flow.has(kTimestamps)) end = write_timestamps(context, flow, end);
   if (count != 0) {
@@ -80,20 +80,24 @@ QueuedBuffer buffer_at(Context& context, const Flow& flow, uint32_t sequence) {
   return found;
 }
 
-[[gnu::noinline]] uint8_t* write_long_headers(const FlowClass& template_side, const Flow& flow,
+[[gnu::noinline]] uint8_t* write_long_headers(const Context& context,
+                                              const FlowClass& template_side, const Flow& flow,
                                               Frame& frame, TxHeader header, uint32_t payload,
                                               uint32_t ecn) {
   const L2Header& l2 = (*template_side.l2_headers)[flow.l2_header];
-  const bool ipv4 = flow.local.is_v4();
+  const IpAddress local = context.local_of(flow);
+  const IpAddress remote = context.remote_of(flow);
+  const bool ipv4 = local.is_v4();
   const uint32_t in_ip = header.length + payload;
   uint8_t* const ip = frame.head + write_ethernet(frame.head, l2, ether_type_of_ip(ipv4));
-  uint8_t* const tcp = compose_ip(ip, flow.local, flow.remote, kProtocolTcp, in_ip,
+  uint8_t* const tcp = compose_ip(ip, local, remote, kProtocolTcp, in_ip,
                                   template_side.tunables->tos_with(static_cast<uint8_t>(ecn)),
                                   template_side.tunables->ttl, false);
   leave_checksums(frame, ip, tcp, header.length);
   frame.segment_size = 0;
-  return write_tcp(tcp, flow.ports(), header,
-                   checksum_fold(pseudo_header_sum(flow.local, flow.remote, kProtocolTcp, in_ip)));
+  return write_tcp(
+      tcp, flow.ports_sent(), header,
+      checksum_swap(checksum_fold(pseudo_header_sum(local, remote, kProtocolTcp, in_ip))));
 }
 
 // The words are read as wide as they have just been written: the processor hands those over before
@@ -179,8 +183,9 @@ void send_reset(Context& context, Side side, const RxSegment& segment, const L2H
     header.acknowledgment = segment.sequence() + segment.span();
     header.flags = kRst | kAck;
   }
-  write_tcp(tcp, std::rotl(segment.ports(), 16), header,
-            checksum_fold(pseudo_header_sum(local, remote, kProtocolTcp, kFixedHeader)));
+  write_tcp(
+      tcp, std::rotl(segment.ports(), 16), header,
+      checksum_swap(checksum_fold(pseudo_header_sum(local, remote, kProtocolTcp, kFixedHeader))));
   leave_checksums(*frame, ip, tcp, kFixedHeader);
   if (!queue.offloads().checksum) complete_checksums(*frame, 0);
   queue.commit();

@@ -13,8 +13,8 @@ namespace {
 
 /// RFC 6528: a clock of 4 us ticks plus a keyed hash of the connection's identity. The hash is the
 /// flow table's, which is fast, and not cryptographic as the RFC wants it.
-uint32_t initial_sequence(const Context& context, uint32_t hash) {
-  return static_cast<uint32_t>((context.epoch + context.now) >> 12) + hash;
+uint32_t initial_sequence(const Context& context, const Flow& flow) {
+  return static_cast<uint32_t>((context.epoch + context.now) >> 12) + flow.hash;
 }
 
 /// The longest segment that the flow's port sends, payload and options, bytes. The tags of a
@@ -27,8 +27,8 @@ uint32_t initial_sequence(const Context& context, uint32_t hash) {
 }
 
 /// What both ends begin with; what the peer's SYN tells is left out.
-[[gnu::always_inline]] inline void start_flow(Context& context, Flow& flow, uint32_t hash) {
-  const uint32_t sequence = initial_sequence(context, hash);
+[[gnu::always_inline]] inline void start_flow(Context& context, Flow& flow) {
+  const uint32_t sequence = initial_sequence(context, flow);
   flow.snd_una = flow.snd_nxt = flow.snd_max = sequence;
   flow.snd_end = sequence + 1;
   flow.snd_wl2 = 0;
@@ -100,7 +100,7 @@ void limit_handshake(Context& context, const FlowClass& template_side, Flow& flo
   frame.payload_length = 0;
   // The acknowledgment of a SYN is 0, as rcv_nxt is yet.
   uint8_t* at =
-      write_headers(template_side, flow, frame,
+      write_headers(context, template_side, flow, frame,
                     {flow.snd_una, flow.rcv_nxt, length, flags, template_side.windows[0]}, 0);
   store_be<uint32_t>(at, kMssHead << 16 | own_mss(template_side, flow));
   at += 4;
@@ -167,8 +167,8 @@ void emit_syn(Context& context, Flow& flow) {
   send_syn(context, context.class_of(flow), flow, flow.state == FlowState::syn_received);
 }
 
-void open(Context& context, FlowClass& template_side, Flow& flow, uint32_t hash) {
-  start_flow(context, flow, hash);
+void open(Context& context, FlowClass& template_side, Flow& flow) {
+  start_flow(context, flow);
   flow.snd_wnd = flow.snd_wl1 = 0;
   flow.rcv_nxt = flow.last_ack_sent = 0;
   flow.mss = own_mss(template_side, flow);
@@ -178,10 +178,9 @@ void open(Context& context, FlowClass& template_side, Flow& flow, uint32_t hash)
   limit_handshake(context, template_side, flow);
 }
 
-void accept(Context& context, FlowClass& template_side, Flow& flow, const RxSegment& syn,
-            uint32_t hash) {
+void accept(Context& context, FlowClass& template_side, Flow& flow, const RxSegment& syn) {
   flow.state = FlowState::syn_received;
-  start_flow(context, flow, hash);
+  start_flow(context, flow);
   ++(*template_side.counters)[Counter::tcps_rcvtotal];
   agree_on_options(context, template_side, flow, syn);
   send_syn(context, template_side, flow, true);

@@ -17,16 +17,18 @@ struct TxHeader {
   uint32_t window = 0;  ///< as on the wire
 };
 
-/// Writes a TCP header up to its options. `ports`: the sender's in the upper half; `pseudo`: the
-/// pseudo-header's folded sum, which takes the checksum's place (Checksums::partial). Returns where
-/// the options begin.
+/// Writes a TCP header up to its options. `ports`: as they are in memory (FlowKey::ports_sent);
+/// `pseudo`: the pseudo-header's folded sum in the network's byte order, which takes the checksum's
+/// place (Checksums::partial). Returns where the options begin.
 [[gnu::always_inline]] inline uint8_t* write_tcp(uint8_t* __restrict tcp, uint32_t ports,
                                                  const TxHeader& header, uint16_t pseudo) {
-  store_be<uint32_t>(tcp, ports);
+  std::memcpy(tcp, &ports, sizeof ports);
   store_be<uint32_t>(tcp + 4, header.sequence);
   store_be<uint32_t>(tcp + 8, header.acknowledgment);
   store_be<uint32_t>(tcp + 12, header.length << 26 | header.flags << 16 | header.window);
-  store_be<uint32_t>(tcp + 16, uint32_t{pseudo} << 16);
+  const uint32_t sum_and_urgent =
+      std::endian::native == std::endian::little ? uint32_t{pseudo} : uint32_t{pseudo} << 16;
+  std::memcpy(tcp + 16, &sum_and_urgent, sizeof sum_and_urgent);
   return tcp + kFixedHeader;
 }
 
@@ -45,30 +47,33 @@ struct TxHeader {
   frame.headers = {kEthernetLength, kIpv4Length, static_cast<uint8_t>(header.length)};
   uint8_t* __restrict const head = frame.head;  // nothing else is written through it
   const uint32_t in_ip = header.length + payload;
-  const uint32_t local = flow.local.low32();
-  const uint32_t remote = flow.remote.low32();
+  const uint64_t addresses = flow.addresses_sent();
   std::memcpy(head, &l2, 16);  // four bytes more, which are written over
   std::memcpy(head + 12, template_side.ipv4_head, sizeof template_side.ipv4_head);
   if (ecn != 0) head[15] = static_cast<uint8_t>(head[15] | ecn);
   store_be<uint16_t>(head + 16, static_cast<uint16_t>(kIpv4Length + in_ip));
-  store_be<uint32_t>(head + 26, local);
-  store_be<uint32_t>(head + 30, remote);
-  return write_tcp(head + kTcp, flow.ports(), header,
-                   checksum_fold(local, remote, kProtocolTcp + in_ip));
+  std::memcpy(head + 26, &addresses, sizeof addresses);
+  // The sum of words as they are in memory; only the length is in this machine's order.
+  return write_tcp(
+      head + kTcp, flow.ports_sent(), header,
+      checksum_fold(static_cast<uint32_t>(addresses), static_cast<uint32_t>(addresses >> 32),
+                    checksum_swap(static_cast<uint16_t>(kProtocolTcp + in_ip))));
 }
 
 /// The same over IPv6 or with VLAN tags. A header by reference would be in memory for all callers.
-uint8_t* write_long_headers(const FlowClass& template_side, const Flow& flow, Frame& frame,
-                            TxHeader header, uint32_t payload, uint32_t ecn);
+uint8_t* write_long_headers(const Context& context, const FlowClass& template_side,
+                            const Flow& flow, Frame& frame, TxHeader header, uint32_t payload,
+                            uint32_t ecn);
 
 /// The same of any flow.
-[[gnu::always_inline]] inline uint8_t* write_headers(const FlowClass& template_side,
+[[gnu::always_inline]] inline uint8_t* write_headers(const Context& context,
+                                                     const FlowClass& template_side,
                                                      const Flow& flow, Frame& frame,
                                                      const TxHeader& header, uint32_t payload,
                                                      uint32_t ecn = 0) {
   const L2Header* const l2 = template_side.l2_headers->untagged(flow.l2_header);
   if (flow.has(kIpv6) || l2 == nullptr) [[unlikely]]
-    return write_long_headers(template_side, flow, frame, header, payload, ecn);
+    return write_long_headers(context, template_side, flow, frame, header, payload, ecn);
   return write_ipv4_headers(template_side, flow, *l2, frame, header, payload, ecn);
 }
 

@@ -13,10 +13,10 @@ Beginning beginning_of(const Context& context, const Flow& flow) {
 
 Info info(Context& context, const Flow& flow, const Beginning& beginning) {
   Info info;
-  info.local = flow.local;
-  info.remote = flow.remote;
-  info.local_port = flow.local_port;
-  info.remote_port = flow.remote_port;
+  info.local = context.local_of(flow);
+  info.remote = context.remote_of(flow);
+  info.local_port = flow.local_port();
+  info.remote_port = flow.remote_port();
   info.side = Context::side_of(flow);
   info.state = flow.state;
   info.age = context.now - beginning.established;

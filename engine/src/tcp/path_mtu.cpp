@@ -20,7 +20,7 @@ void keep_windows(Extension& extension, float factor) {
 
 /// Payload bytes of a segment whose packet has `mtu` bytes.
 uint32_t mss_within(const Flow& flow, uint32_t mtu) {
-  const size_t ip = flow.local.is_v4() ? kIpv4Length : kIpv6Length;
+  const size_t ip = flow.ipv6() ? kIpv6Length : kIpv4Length;
   const size_t options = flow.has(kTimestamps) ? kTimestampsLength : 0;
   return mtu - static_cast<uint32_t>(ip + kFixedHeader + options);
 }
@@ -28,7 +28,7 @@ uint32_t mss_within(const Flow& flow, uint32_t mtu) {
 }  // namespace
 
 void look_up_path(Context& context, Flow& flow) {
-  const uint32_t mtu = context.path_mtus.find(flow.remote, context.now);
+  const uint32_t mtu = context.path_mtus.find(context.remote_of(flow), context.now);
   if (mtu == 0) return;
   flow.mss = static_cast<uint16_t>(std::min<uint32_t>(flow.mss, mss_within(flow, mtu)));
   flow.cwnd = std::min(flow.cwnd, initial_window(context.class_of(flow), flow));
@@ -36,11 +36,11 @@ void look_up_path(Context& context, Flow& flow) {
 
 PathMtu process_path_mtu(Context& context, Flow& flow, uint32_t sequence, uint32_t mtu) {
   const bool in_flight = !before(sequence, flow.snd_una) && before(sequence, flow.snd_max);
-  if (!may_send_data(flow) || !in_flight || mtu < (flow.local.is_v4() ? kLeastMtuV4 : kLeastMtuV6))
+  if (!may_send_data(flow) || !in_flight || mtu < (flow.ipv6() ? kLeastMtuV6 : kLeastMtuV4))
     return PathMtu::refused;
   const uint32_t mss = mss_within(flow, mtu);
   if (mss > flow.mss) return PathMtu::refused;
-  context.path_mtus.learn(flow.remote, mtu, context.now);
+  context.path_mtus.learn(context.remote_of(flow), mtu, context.now);
   if (mss == flow.mss) return PathMtu::known;
 
   if (Extension* const extension = context.extension_of(flow))

@@ -30,14 +30,12 @@ enum Event : uint32_t {
 };
 using Events = uint32_t;
 
-/// Active open: the flow's identity and class (`template_side`) are set; sends the SYN. `hash`: the
-/// flow table's, of that identity.
-void open(Context& context, FlowClass& template_side, Flow& flow, uint32_t hash);
+/// Active open: the flow's identity and class (`template_side`) are set; sends the SYN.
+void open(Context& context, FlowClass& template_side, Flow& flow);
 
 /// Passive open by a SYN for a flow whose identity, class and layer-2 header are set; sends the
-/// SYN-ACK. `hash`: as for open.
-void accept(Context& context, FlowClass& template_side, Flow& flow, const RxSegment& syn,
-            uint32_t hash);
+/// SYN-ACK.
+void accept(Context& context, FlowClass& template_side, Flow& flow, const RxSegment& syn);
 
 // A received segment is processed on the fast path or on the slow one. The fast path is for the
 // connection that nothing disturbs. Most segments only acknowledge, bring the next payload, or end

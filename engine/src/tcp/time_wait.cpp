@@ -69,7 +69,7 @@ void restore(Context& context, uint32_t record, Flow& flow) {
   flow.wait = Wait::ended;
   flow.retransmit_purpose = RetransmitPurpose::time_wait_end;
   flow.flags = kAlways | uint32_t{template_side.side == Side::server ? kServerSide : kPortOwned} |
-               (flow.local.is_v4() ? 0 : uint32_t{kIpv6}) | uint32_t{wait.options} << kKeptFrom;
+               (flow.ipv6() ? uint32_t{kIpv6} : 0) | uint32_t{wait.options} << kKeptFrom;
   flow.snd_una = flow.snd_nxt = flow.snd_max = wait.snd_nxt;
   flow.snd_end = wait.snd_nxt - 1;  // the FIN is behind it
   flow.snd_wl1 = wait.rcv_nxt - 1;

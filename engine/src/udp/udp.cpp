@@ -42,7 +42,9 @@ bool send(Context& context, Flow& flow, uint32_t index) {
   FlowClass& template_side = context.class_of(flow);
   CounterBlock& counters = *template_side.counters;
   const Buffer& buffer = (*template_side.buffers)[index];
-  const bool ipv4 = flow.local.is_v4();
+  const IpAddress local = context.local_of(flow);
+  const IpAddress remote = context.remote_of(flow);
+  const bool ipv4 = local.is_v4();
   if (uint64_t{buffer.size()} + kUdpLength + (ipv4 ? 20 : 40) > kMaxTransport) {
     ++counters[Counter::udps_pkt_toobig];
     return true;
@@ -58,13 +60,13 @@ bool send(Context& context, Flow& flow, uint32_t index) {
   const L2Header& l2 = (*template_side.l2_headers)[flow.l2_header];
   uint8_t* const ip = frame->head + write_ethernet(frame->head, l2, ether_type_of_ip(ipv4));
   uint8_t* const header =
-      compose_ip(ip, flow.local, flow.remote, kProtocolUdp, length,
-                 template_side.tunables->tos_with(0), template_side.tunables->ttl, !offload);
-  store_be<uint16_t>(header, flow.local_port);
-  store_be<uint16_t>(header + 2, flow.remote_port);
+      compose_ip(ip, local, remote, kProtocolUdp, length, template_side.tunables->tos_with(0),
+                 template_side.tunables->ttl, !offload);
+  const uint32_t ports = flow.ports_sent();
+  std::memcpy(header, &ports, sizeof ports);
   store_be<uint16_t>(header + 4, static_cast<uint16_t>(length));
   store_be<uint16_t>(header + 6, 0);
-  ChecksumSum sum = pseudo_header_sum(flow.local, flow.remote, kProtocolUdp, length);
+  ChecksumSum sum = pseudo_header_sum(local, remote, kProtocolUdp, length);
   if (offload) {
     leave_checksums(*frame, ip, header, kUdpLength);
     store_be<uint16_t>(header + 6, checksum_fold(sum));

@@ -16,7 +16,7 @@ uint32_t add(TimeWaits& waits, Tick end, uint16_t port) {
   const uint32_t number = waits.add(end).number;
   EXPECT_NE(number, TimeWaits::kNone);
   waits[number].flow_class = 0;
-  waits[number].local_port = port;
+  waits[number].ports = port;
   return number;
 }
 
@@ -29,7 +29,7 @@ std::vector<uint16_t> end(TimeWaits& waits, Tick now) {
     if (due.empty()) return ports;
     for (const auto& [record, number] : due) {
       EXPECT_EQ(record, &waits[number]);
-      ports.push_back(record->local_port);
+      ports.push_back(static_cast<uint16_t>(record->ports));
       waits.remove(*record);
     }
   }
