@@ -240,7 +240,7 @@ std::vector<PoolStatus> DataCore::memory() const {
     if (run->tls_core() != nullptr) tls.add(*run->tls_core());
   return {
       {"flow", sizeof(Flow), context.flows.in_use(), context.flows.touched_bytes()},
-      {"connection in TIME_WAIT", sizeof(TimeWait), context.waits.in_use(),
+      {"connection in TIME_WAIT", sizeof(FlowHead), context.waits.in_use(),
        context.waits.touched_bytes()},
       {"flow table bucket", sizeof(uint32_t), context.tables[0].size() + context.tables[1].size(),
        buckets},

@@ -42,6 +42,14 @@ void OpenFlows::release(Flow& flow) {
   context_.flows.give_back(number);
 }
 
+[[gnu::always_inline]] inline TemplateClass& OpenFlows::replace(const Flow& flow, uint32_t entry,
+                                                                uint32_t by) {
+  TemplateClass& template_side = classes_.of(flow);
+  context_.tables[index_of(template_side.side)].replace(entry, by, flow);
+  template_side.run->sampler.moved(context_, entry, by, template_side.side);
+  return template_side;
+}
+
 void OpenFlows::begin_time_wait(Flow& flow) {
   // Where a program waits for the end of this flow, the flow stays as it is.
   const uint32_t record = executed(flow) ? TimeWaits::kNone : tcp::wait_as_record(context_, flow);
@@ -49,12 +57,8 @@ void OpenFlows::begin_time_wait(Flow& flow) {
     tcp::wait_as_flow(context_, flow);
     return;
   }
-  TemplateClass& template_side = classes_.of(flow);
-  FlowTable& table = context_.tables[index_of(template_side.side)];
   const uint32_t number = context_.flows.number_of(flow);
-  const uint32_t entry = FlowTable::entry_of_wait(record);
-  table.replace(number, entry, flow);
-  template_side.run->sampler.moved(context_, number, entry, template_side.side);
+  TemplateClass& template_side = replace(flow, number, FlowTable::entry_of_wait(record));
   if (flow.extension != Flow::kNone) give_back_extension(template_side, flow);
   if (flow.variables != Flow::kNone) context_.variables.give_back(flow.variables);
   flow.state = FlowState::free;
@@ -66,17 +70,13 @@ Flow& OpenFlows::restore(uint32_t record) {
   const uint32_t number = context_.flows.take();  // the record was one of the flows there may be
   Flow& flow = context_.flows[number];
   tcp::restore(context_, record, flow);
-  TemplateClass& template_side = classes_.of(flow);
-  FlowTable& table = context_.tables[index_of(template_side.side)];
-  const uint32_t entry = FlowTable::entry_of_wait(record);
-  table.replace(entry, number, flow);
-  template_side.run->sampler.moved(context_, entry, number, template_side.side);
+  replace(flow, FlowTable::entry_of_wait(record), number);
   context_.waits.remove(context_.waits[record]);
   return flow;
 }
 
 [[gnu::always_inline]] inline void OpenFlows::release_wait(const TimeWaits::Numbered& ended) {
-  TimeWait& wait = *ended.record;
+  FlowHead& wait = *ended.record;
   TemplateClass& template_side = classes_[wait.flow_class];
   ProfileRun& run = *template_side.run;
   ++(*template_side.counters)[Counter::tcps_closed];
@@ -101,7 +101,7 @@ size_t OpenFlows::end_time_waits(size_t budget) {
   while (ended < budget) {
     const std::span<TimeWaits::Numbered> due = context_.waits.due(context_.tick, room);
     for (size_t i = 0; i < due.size(); ++i) {
-      const TimeWait& wait = *due[i].record;
+      const FlowHead& wait = *due[i].record;
       const FlowTable& table = context_.tables[index_of(classes_[wait.flow_class].side)];
       buckets[i] = table.bucket(wait.hash);
       __builtin_prefetch(buckets[i]);
@@ -142,8 +142,8 @@ bool OpenFlows::abort_next(ProfileRun& run) {
     return true;
   }
   const uint32_t record = run.next_wait_to_abort++;
-  TimeWait& wait = context_.waits[record];
-  if (wait.flow_class == TimeWait::kUnused || classes_[wait.flow_class].run != &run) return false;
+  FlowHead& wait = context_.waits[record];
+  if (wait.state == FlowState::free || classes_[wait.flow_class].run != &run) return false;
   release_wait({&wait, record});
   return true;
 }

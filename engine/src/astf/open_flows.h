@@ -57,6 +57,9 @@ class OpenFlows {
  private:
   void abort(Flow& flow);
   void give_back_extension(const TemplateClass& template_side, Flow& flow);
+  /// Puts an entry of the flow table in the place of another one: a flow and its record. Returns
+  /// their class.
+  TemplateClass& replace(const Flow& flow, uint32_t entry, uint32_t by);
   /// Ends a connection in TIME_WAIT.
   void release_wait(const TimeWaits::Numbered& ended);
   /// Looks at one flow or record ahead in the pools, of which `run` has some yet. True: it was the

@@ -74,27 +74,44 @@ inline bool after(uint32_t a, uint32_t b) {
   return static_cast<int32_t>(a - b) > 0;
 }
 
-struct alignas(64) Flow : FlowIdentity {
-  static constexpr uint32_t kNone = UINT32_MAX;
-
-  // -- first line: who it is, and what every received segment touches
-  // --------------------------------
+/// The first line of a flow: who it is, and what every received segment touches. In TIME_WAIT it is
+/// all that is kept of most connections (TimeWaits).
+struct alignas(64) FlowHead : FlowIdentity {
   uint32_t flow_class;  ///< number of its FlowClass
   FlowState state = FlowState::free;
   Wait wait;
-  /// With kAnswered: when, in kAnswerInterval. It comes round after 9 hours, longer than a kernel
-  /// leaves between two keepalive probes that are not answered.
-  uint16_t answered;
+  union {
+    /// With kAnswered: when, in kAnswerInterval. It comes round after 9 hours, longer than a kernel
+    /// leaves between two keepalive probes that are not answered.
+    uint16_t answered;
+    uint16_t delay;  ///< in TimeWaits: ticks from the beginning of its chunk to its end
+  };
   uint32_t rcv_nxt;
   uint32_t snd_una;
   uint32_t snd_nxt;
-  uint32_t snd_wnd;  ///< peer's window, bytes
-  uint32_t snd_max;  ///< one past the highest sequence number ever sent
-  uint32_t snd_end;  ///< one past the last byte queued; a queued FIN has this number
-  uint32_t last_ack_sent;
-  uint32_t flags;  ///< FlowFlag bits
+  uint32_t snd_max;    ///< one past the highest sequence number ever sent
+  uint32_t snd_wnd;    ///< peer's window, bytes
+  uint32_t ts_recent;  ///< RFC 7323 section 4.3
+  uint32_t flags;      ///< FlowFlag bits
+  uint16_t l2_header;  ///< layer-2 header, number in the side's L2HeaderTable
+  uint8_t scales;      ///< window scale (0: none): high half the peer's, low half ours
+  uint8_t duplicate_acks;
+
+  bool has(FlowFlag flag) const { return (flags & flag) != 0; }
+  void set(FlowFlag flag) { flags |= flag; }
+  void clear(FlowFlag flag) { flags &= ~uint32_t{flag}; }
+  uint8_t send_scale() const { return scales >> 4; }
+  uint8_t receive_scale() const { return scales & 15; }
+};
+
+static_assert(sizeof(FlowHead) == 64, "a connection in TIME_WAIT has one cache line");
+
+struct Flow : FlowHead {
+  static constexpr uint32_t kNone = UINT32_MAX;
 
   // -- second line: sending and congestion control -----------------------------------------------
+  uint32_t snd_end;  ///< one past the last byte queued; a queued FIN has this number
+  uint32_t last_ack_sent;
   union {
     uint32_t cwnd;         ///< congestion window, bytes
     uint32_t udp_idle_ms;  ///< UDP: idle time after which the flow ends
@@ -102,31 +119,26 @@ struct alignas(64) Flow : FlowIdentity {
   uint32_t ssthresh;
   uint32_t snd_wl1;
   uint32_t snd_wl2;
-  uint32_t ts_recent;  ///< RFC 7323 section 4.3
-  uint32_t recover;    ///< snd_max when loss was found (RFC 6582), ECE came or a probe was sent
+  uint32_t recover;  ///< snd_max when loss was found (RFC 6582), ECE came or a probe was sent
   uint32_t rtt_sequence;
   uint32_t rtt_tick;
   uint32_t srtt_us;  ///< 0: no sample yet
   uint32_t rttvar_us;
-  uint16_t mss;    ///< payload bytes per segment sent, options already taken off
-  uint8_t scales;  ///< window scale (0: none): high half the peer's, low half ours
-  uint8_t duplicate_acks;
-  uint32_t intended_start;  ///< when it was due, see flow/latency.h; server side: not used
-  uint64_t rx_available;    ///< received bytes (UDP: datagrams) that no rx has consumed yet
-  uint32_t tx_base;         ///< sequence number of the first byte of tx_buffer
-  uint32_t tx_buffer;       ///< buffer being sent; Flow::kNone: none
+  uint16_t mss;  ///< payload bytes per segment sent, options already taken off
+  uint16_t program_counter;
+  uint64_t rx_available;  ///< received bytes (UDP: datagrams) that no rx has consumed yet
+  uint32_t tx_base;       ///< sequence number of the first byte of tx_buffer
+  uint32_t tx_buffer;     ///< buffer being sent; Flow::kNone: none
 
-  // -- third line, of which 16 bytes are free: timers and the program
-  // ------------------------------
+  // -- third line, of which 16 bytes are free: timers, and what few flows need -------------------
   uint32_t timer_next;
   uint32_t timer_previous;
   uint32_t timer_tick;  ///< when the wheel looks at this flow; at or before its earliest deadline
   uint16_t timer_slot;  ///< list of the wheel it stands in, or TimerWheel::kNowhere
-  uint16_t l2_header;   ///< layer-2 header, number in the side's L2HeaderTable
-  uint32_t deadlines[kTimerKinds];
-  uint16_t program_counter;
   uint8_t retransmissions;  ///< in a row, without an acknowledgement between
-  uint8_t probes;      ///< of keepalive or a closed window, in a row, without a segment between
+  uint8_t probes;  ///< of keepalive or a closed window, in a row, without a segment between
+  uint32_t deadlines[kTimerKinds];
+  uint32_t intended_start;  ///< when it was due, see flow/latency.h; server side: not used
   uint32_t extension;  ///< what few flows need: out-of-order ranges, scoreboard, queued buffers
   uint32_t variables;  ///< VariableBlock, when the program uses variables
   uint8_t armed;       ///< bit per TimerKind
@@ -135,11 +147,6 @@ struct alignas(64) Flow : FlowIdentity {
 
   /// A flow in the pool's free list is in no bucket of the flow table.
   uint32_t& pool_next() { return table_next; }
-  bool has(FlowFlag flag) const { return (flags & flag) != 0; }
-  void set(FlowFlag flag) { flags |= flag; }
-  void clear(FlowFlag flag) { flags &= ~uint32_t{flag}; }
-  uint8_t send_scale() const { return scales >> 4; }
-  uint8_t receive_scale() const { return scales & 15; }
 };
 
 static_assert(sizeof(Flow) == 192, "three cache lines: a flow's cost is part of the product");

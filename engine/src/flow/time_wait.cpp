@@ -17,16 +17,17 @@ bool TimeWaits::begin_chunk(Tick begin) {
   return true;
 }
 
-TimeWaits::Numbered TimeWaits::add(Tick end) {
+uint32_t TimeWaits::add(const FlowHead& flow, Tick end) {
   const bool goes_on = newest_ != kNone && chunks_[newest_].filled < kRecords &&
                        end - chunks_[newest_].begin <= UINT16_MAX;
-  if (!goes_on && !begin_chunk(end)) return {nullptr, kNone};
+  if (!goes_on && !begin_chunk(end)) return kNone;
   Chunk& chunk = chunks_[newest_];
   const uint32_t place = chunk.filled++;
-  TimeWait& record = chunk.records[place];
+  FlowHead& record = chunk.records[place];
+  record = flow;
   record.delay = static_cast<uint16_t>(end - chunk.begin);
   ++in_use_;
-  return {&record, newest_ * kRecords + place};
+  return newest_ * kRecords + place;
 }
 
 std::span<TimeWaits::Numbered> TimeWaits::due(Tick now, std::span<Numbered> room) {
@@ -37,10 +38,10 @@ std::span<TimeWaits::Numbered> TimeWaits::due(Tick now, std::span<Numbered> room
     const uint32_t first = oldest_ * kRecords;
     uint32_t taken = taken_;
     for (; taken != chunk.filled && count < room.size(); ++taken) {
-      TimeWait& record = chunk.records[taken];
+      FlowHead& record = chunk.records[taken];
       __builtin_prefetch(&record + kAhead);
       if (tick_before(now, chunk.begin + record.delay)) break;
-      if (record.flow_class != TimeWait::kUnused) room[count++] = {&record, first + taken};
+      if (record.state != FlowState::free) room[count++] = {&record, first + taken};
     }
     taken_ = taken;
     if (taken != chunk.filled) break;

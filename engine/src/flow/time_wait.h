@@ -1,37 +1,21 @@
 #pragma once
-// What is kept of a connection in TIME_WAIT: one cache line instead of a flow's three.
+// Connections in TIME_WAIT, of which one cache line is kept instead of a flow's three.
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "flow/flow_identity.h"
+#include "flow/flow.h"
 #include "flow/pool.h"
 #include "flow/timer_kind.h"
 
 namespace engine {
 
-/// What RFC 9293 (an answer to a FIN that comes again) and RFC 6191 (a new connection of the same
-/// addresses and ports) need of a TCP connection that is over.
-struct alignas(64) TimeWait : FlowIdentity {
-  static constexpr uint32_t kUnused = UINT32_MAX;
-
-  uint32_t flow_class;  ///< number of its FlowClass; kUnused: the record holds no connection
-  uint32_t snd_nxt;
-  uint32_t rcv_nxt;
-  uint32_t ts_recent;
-  uint16_t window;     ///< the peer's last, as on the wire
-  uint16_t l2_header;  ///< number in the side's L2HeaderTable
-  uint16_t delay;      ///< ticks from the beginning of its chunk to its end
-  uint8_t scales;      ///< window scales, as in Flow
-  uint8_t options;     ///< what both ends agreed on; TCP's own bits
-};
-
-static_assert(sizeof(TimeWait) == 64, "a connection in TIME_WAIT has one cache line");
-
-/// The records of one data core, in the order in which they end: all of them last equally long.
-/// They stand in chunks, which are filled and emptied from their first record on. So a record needs
-/// no links, and a chunk that has become empty is filled again while it is in the cache.
+/// The records of one data core: the heads of flows that have ended, for an answer to a FIN that
+/// comes again (RFC 9293) and for a new connection of the same addresses and ports (RFC 6191). They
+/// are in the order in which they end: all of them last equally long. They stand in chunks, which
+/// are filled and emptied from their first record on. So a record needs no links, and a chunk that
+/// has become empty is filled again while it is in the cache.
 class TimeWaits {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -41,16 +25,15 @@ class TimeWaits {
 
   /// A record and its number; nullptr: none.
   struct Numbered {
-    TimeWait* record;
+    FlowHead* record;
     uint32_t number;
   };
-  /// A record for a connection that ends at `end`, which is not before the end of any other. Its
-  /// fields except `delay` are to be set. None: there is no room, because many records were taken
-  /// out before their time.
-  Numbered add(Tick end);
+  /// The number of a record of `flow`, which ends at `end`, not before the end of any other. kNone:
+  /// there is no room, because many records were taken out before their time.
+  uint32_t add(const FlowHead& flow, Tick end);
   /// Takes a record out of the order, whose time has come or not.
-  void remove(TimeWait& record) {
-    record.flow_class = TimeWait::kUnused;
+  void remove(FlowHead& record) {
+    record.state = FlowState::free;
     --in_use_;
   }
   /// Records that end by `now`, at most as many as there is room for. They stay readable until the
@@ -61,10 +44,10 @@ class TimeWaits {
     return chunks_[number / kRecords].begin + (*this)[number].delay;
   }
 
-  TimeWait& operator[](uint32_t number) {
+  FlowHead& operator[](uint32_t number) {
     return chunks_[number / kRecords].records[number % kRecords];
   }
-  const TimeWait& operator[](uint32_t number) const {
+  const FlowHead& operator[](uint32_t number) const {
     return chunks_[number / kRecords].records[number % kRecords];
   }
 
@@ -79,10 +62,7 @@ class TimeWaits {
   static constexpr uint32_t kSpare = 4;
 
   struct Chunk {
-    Chunk() {
-      for (TimeWait& record : records) record.flow_class = TimeWait::kUnused;
-    }
-    TimeWait records[kRecords];
+    FlowHead records[kRecords];
     uint32_t next = kNone;  ///< the next younger one, or in the pool's free list
     uint32_t filled = 0;
     Tick begin = 0;  ///< when its first record ends

@@ -67,9 +67,7 @@ TEST(FlowTable, FindsEveryFlowWhileItGrowsAndShrinks) {
       // Some end, and some go on as a record in the same place.
       ASSERT_EQ(flows[found].local_port(), port);
       if (i % 3 == 1) {
-        const uint32_t record = waits.add(0).number;
-        static_cast<FlowIdentity&>(waits[record]) = flows[found];
-        waits[record].flow_class = 0;
+        const uint32_t record = waits.add(flows[found], 0);
         table.replace(found, FlowTable::entry_of_wait(record), flows[found]);
       } else {
         table.erase(found, flows[found]);

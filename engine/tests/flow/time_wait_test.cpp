@@ -13,10 +13,11 @@ namespace {
 constexpr Tick kLong = 30'518;  // half a second
 
 uint32_t add(TimeWaits& waits, Tick end, uint16_t port) {
-  const uint32_t number = waits.add(end).number;
+  FlowHead flow{};
+  flow.state = FlowState::time_wait;
+  flow.ports = port;
+  const uint32_t number = waits.add(flow, end);
   EXPECT_NE(number, TimeWaits::kNone);
-  waits[number].flow_class = 0;
-  waits[number].ports = port;
   return number;
 }
 
@@ -87,10 +88,8 @@ TEST(TimeWaits, ThoseTakenOutEarlyKeepTheirPlaceUntilTheirTime) {
   constexpr uint32_t kFlows = 1024;
   TimeWaits waits(kFlows);
   uint32_t added = 0;
-  for (uint32_t number; (number = waits.add(kLong).number) != TimeWaits::kNone; ++added) {
-    waits[number].flow_class = 0;
+  for (uint32_t number; (number = waits.add(FlowHead{}, kLong)) != TimeWaits::kNone; ++added)
     waits.remove(waits[number]);
-  }
   EXPECT_GE(added, kFlows * 2);
   EXPECT_TRUE(end(waits, kLong).empty());
   add(waits, 2 * kLong, 7);
