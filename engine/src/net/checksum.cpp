@@ -10,19 +10,6 @@
 namespace engine {
 namespace {
 
-template <typename T>
-T load_native(const uint8_t* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-
-/// Ones-complement addition: a carry out of the top comes back in at the bottom.
-uint64_t add_carry(uint64_t left, uint64_t right) {
-  const uint64_t sum = left + right;
-  return sum + (sum < left);
-}
-
 using Words = uint32_t __attribute__((vector_size(32)));
 using Lanes = uint64_t __attribute__((vector_size(64)));
 
@@ -51,6 +38,9 @@ uint64_t add_vectors(const uint8_t*& bytes, size_t& length) {
 ChecksumSum checksum_bytes(const uint8_t* bytes, size_t length) {
   uint64_t native = 0;
   if (length >= kVectorFrom) native = add_vectors(bytes, length);
+  for (; length >= 32; bytes += 32, length -= 32)
+    for (size_t at = 0; at < 32; at += 8)
+      native = add_carry(native, load_native<uint64_t>(bytes + at));
   for (; length >= 8; bytes += 8, length -= 8)
     native = add_carry(native, load_native<uint64_t>(bytes));
   if (length & 4) {

@@ -14,6 +14,20 @@ namespace engine {
 /// A running ones-complement sum over big-endian 16-bit words, not yet folded.
 using ChecksumSum = uint64_t;
 
+/// Ones-complement addition: a carry out of the top comes back in at the bottom.
+inline uint64_t add_carry(uint64_t left, uint64_t right) {
+  const uint64_t sum = left + right;
+  return sum + (sum < left);
+}
+
+/// A word as it is in memory.
+template <typename T>
+T load_native(const uint8_t* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
 /// Adds `length` bytes to `sum`; an odd last byte counts as the high byte of a word.
 ChecksumSum checksum_add(ChecksumSum sum, const uint8_t* bytes, size_t length);
 
@@ -50,9 +64,7 @@ inline uint16_t checksum_finish(ChecksumSum sum) {
 template <size_t words, typename Word = uint32_t>
 [[gnu::always_inline]] inline ChecksumSum checksum_words(const uint8_t* bytes) {
   const auto word = [bytes](size_t i) {
-    Word value;
-    std::memcpy(&value, bytes + i * sizeof value, sizeof value);
-    return ChecksumSum{value};
+    return ChecksumSum{load_native<Word>(bytes + i * sizeof(Word))};
   };
   return [&]<size_t... i>(std::index_sequence<i...>) {
     return (word(i) + ...);

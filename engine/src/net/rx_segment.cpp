@@ -155,27 +155,28 @@ RxSegment parse_unverified(const Frame& frame) {
   return segment;
 }
 
-// The words are read as wide as this engine writes them: the processor hands those over before they
-// are in the cache.
 bool has_right_checksums(const RxSegment& segment) {
-  constexpr uint32_t kAddresses = 8;
   const Frame& frame = *segment.frame;
   const uint8_t* const header = segment.header;
-  const ChecksumSum addresses = checksum_words<2>(header - kAddresses);
-  if (checksum_fold(checksum_words<3>(header - kIpv4Length) + addresses) != 0xffff) return false;
-  const ChecksumSum pseudo =
-      addresses + checksum_swap(static_cast<uint16_t>(kProtocolTcp + segment.header_length +
-                                                      segment.payload_length));
+  const auto addresses = load_native<uint64_t>(header - 8);
+  const ChecksumSum ip = add_carry(load_native<uint64_t>(header - kIpv4Length), addresses);
+  if (checksum_fold(add_carry(ip, load_native<uint32_t>(header - 12))) != 0xffff) return false;
+  const uint32_t header_length = segment.header_length;
+  const ChecksumSum pseudo = add_carry(
+      addresses,
+      checksum_swap(static_cast<uint16_t>(kProtocolTcp + header_length + segment.payload_length)));
   if (frame.checksums == Checksums::either &&
       load_be<uint16_t>(header + 16) == checksum_swap(checksum_fold(pseudo)))
     return true;
-  ChecksumSum sum = pseudo + checksum_words<tcp::kFixedHeader / 4>(header);
-  for (uint32_t at = tcp::kFixedHeader; at < segment.header_length; at += 4)
-    sum += checksum_words<1>(header + at);
+  ChecksumSum sum = add_carry(pseudo, load_native<uint64_t>(header));
+  for (uint32_t at = 8; at + 8 <= header_length; at += 8)
+    sum = add_carry(sum, load_native<uint64_t>(header + at));
+  if ((header_length & 4) != 0)
+    sum = add_carry(sum, load_native<uint32_t>(header + header_length - 4));
   if (segment.payload_length != 0) {
     const std::span<const uint8_t> payload = segment.payload();
     if (payload.size() < segment.payload_length) return false;  // nothing to compute it from
-    sum += checksum_bytes(payload.data(), payload.size());
+    sum = add_carry(sum, checksum_bytes(payload.data(), payload.size()));
   }
   return checksum_fold(sum) == 0xffff;
 }

@@ -113,7 +113,12 @@ void complete_checksums(Frame& frame, ChecksumSum payload) {
     std::memcpy(ip + 10, &of_ip, sizeof of_ip);
   }
   ChecksumSum sum = checksum_words<kFixedHeader / 4>(tcp) + checksum_swap(checksum_fold(payload));
-  for (uint32_t at = kFixedHeader; at < length; at += 4) sum += checksum_words<1>(tcp + at);
+  uint32_t at = kFixedHeader;
+  if (length == kFixedHeader + kTimestampsLength) {
+    sum = add_carry(sum, load_native<uint64_t>(tcp + at));
+    at += 8;
+  }
+  for (; at < length; at += 4) sum = add_carry(sum, load_native<uint32_t>(tcp + at));
   const uint16_t of_tcp = checksum_finish(sum);
   std::memcpy(tcp + 16, &of_tcp, sizeof of_tcp);
 }
