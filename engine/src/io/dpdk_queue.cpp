@@ -137,11 +137,16 @@ void DpdkQueue::release() {
 void DpdkQueue::send(std::span<Frame> frames) {
   std::array<rte_mbuf*, TransmitQueue::kBurst> packets;
   size_t count = 0;
+  bool offloads = false;
   const uint64_t from = Clock::read();
   for (Frame& frame : frames)
-    if (rte_mbuf* packet = complete(frame)) packets[count++] = packet;
+    if (rte_mbuf* packet = complete(frame)) {
+      packets[count++] = packet;
+      offloads = offloads || frame.checksums == Checksums::partial;
+    }
+  std::span<rte_mbuf*> ready{packets.data(), count};
+  if (offloads) ready = prepare(ready);
   copying_ += Clock::read() - from;
-  const std::span<rte_mbuf*> ready{packets.data(), count};
   hold(ready.subspan(send_waiting() != 0 ? 0 : hand_over(ready)));
   refill(frames);
 }
@@ -159,11 +164,21 @@ rte_mbuf* DpdkQueue::complete(Frame& frame) {
     if (!append(packet, pools_.whole, frame.payload, frame.payload_length))
       return give_up(packet, Drop::no_payload_buffer);
   }
-  if (packet->nb_segs > most_buffers_) return give_up(packet, Drop::frame_refused);
-  // What a driver needs in the headers for its offloads, or that it cannot do them.
-  if (frame.checksums == Checksums::partial && rte_eth_tx_prepare(device_, queue_, &packet, 1) != 1)
-    return give_up(packet, Drop::frame_refused);
-  return packet;
+  return packet->nb_segs > most_buffers_ ? give_up(packet, Drop::frame_refused) : packet;
+}
+
+std::span<rte_mbuf*> DpdkQueue::prepare(std::span<rte_mbuf*> packets) {
+  size_t ready = 0;
+  for (size_t next = 0; next < packets.size(); ++next) {
+    const std::span<rte_mbuf*> rest = packets.subspan(next);
+    const uint16_t taken =
+        rte_eth_tx_prepare(device_, queue_, rest.data(), static_cast<uint16_t>(rest.size()));
+    std::copy_n(rest.begin(), taken, packets.begin() + static_cast<ptrdiff_t>(ready));
+    ready += taken;
+    next += taken;
+    if (next < packets.size()) give_up(packets[next], Drop::frame_refused);
+  }
+  return packets.first(ready);
 }
 
 bool DpdkQueue::refer(rte_mbuf* packet, const Frame& frame) {

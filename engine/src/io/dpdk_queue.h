@@ -41,6 +41,9 @@ class DpdkQueue final : public PortQueue {
   bool refer(rte_mbuf* packet, const Frame& frame);
   /// Counts and frees a packet that the device cannot send. Returns nullptr.
   rte_mbuf* give_up(rte_mbuf* packet, Drop reason);
+  /// Has the driver write what its offloads need into the packets' headers. Those that it refuses
+  /// are given up; returns the others, in their order.
+  std::span<rte_mbuf*> prepare(std::span<rte_mbuf*> packets);
   /// Gives the device as many of `packets` as it takes. Returns how many.
   size_t hand_over(std::span<rte_mbuf*> packets);
   void hold(std::span<rte_mbuf*> packets);

@@ -122,6 +122,52 @@ TEST_F(FullDevice, CountsTheCopyOfPayloadApartFromHandingOver) {
   EXPECT_LT(handing_long, of_long);
 }
 
+/// Refuses frames with an odd number, and counts how often it is asked.
+struct Driver {
+  static uint16_t prepare(void*, rte_mbuf** packets, uint16_t count) {
+    ++asked;
+    for (uint16_t i = 0; i < count; ++i)
+      if (load_be<uint32_t>(rte_pktmbuf_mtod_offset(packets[i], uint8_t*, kNumberAt)) % 2 == 1)
+        return i;
+    return count;
+  }
+  static inline int asked;
+};
+
+TEST_F(FullDevice, AsksItsDriverOnceForABurstAndLeavesOutWhatThatRefuses) {
+  uint16_t device = RTE_MAX_ETHPORTS;
+  ASSERT_EQ(rte_eth_dev_get_port_by_name(fmt::format("net_ring{}", opened_ - 1).c_str(), &device),
+            0);
+  rte_eth_fp_ops[device].tx_pkt_prepare = Driver::prepare;
+  TransmitQueue& transmit = queue().transmit();
+  const uint32_t free = queue().buffers().free;
+  const auto numbers = [&](std::initializer_list<uint32_t> sent, Checksums checksums) {
+    Driver::asked = 0;
+    for (const uint32_t number : sent) {
+      Frame* const frame = transmit.next();
+      std::memset(frame->head, 0, 60);
+      store_be<uint32_t>(frame->head + kNumberAt, number);
+      frame->head_length = 60;
+      frame->checksums = checksums;
+      transmit.commit();
+    }
+    transmit.flush();
+    std::vector<uint32_t> received;
+    for (const Frame& frame : queue().receive())
+      received.push_back(load_be<uint32_t>(frame.head + kNumberAt));
+    queue().release();
+    return received;
+  };
+  EXPECT_THAT(numbers({0, 2, 4, 6}, Checksums::partial), testing::ElementsAre(0, 2, 4, 6));
+  EXPECT_EQ(Driver::asked, 1);
+  EXPECT_THAT(numbers({1, 2, 3, 5, 6, 7}, Checksums::partial), testing::ElementsAre(2, 6));
+  EXPECT_EQ(queue().drops()[Drop::frame_refused], 4u);
+  EXPECT_EQ(queue().counters().oerrors, 4u);
+  EXPECT_THAT(numbers({1, 2}, Checksums::in_frame), testing::ElementsAre(1, 2));
+  EXPECT_EQ(Driver::asked, 0);
+  EXPECT_EQ(queue().buffers().free + 6, free) << "the slots of the longest burst have buffers";
+}
+
 /// How many payloads of profiles DPDK's memory holds.
 size_t payloads() {
   size_t count = 0;
