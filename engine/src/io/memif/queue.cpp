@@ -139,7 +139,8 @@ std::span<const Frame> Queue::receive() {
     if (rx_.next == before) break;
     if (whole) {
       __builtin_prefetch(frame.head);
-      __builtin_prefetch(frame.head + kPiece);
+      // Nobody has written to the second line of a short frame's buffer.
+      if (frame.head_length > kPiece) __builtin_prefetch(frame.head + kPiece);
       ++count;
     }
   }
