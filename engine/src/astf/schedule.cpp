@@ -47,6 +47,7 @@ void Schedule::find_next(Nanoseconds passed) {
   within_ns_ = 0;
   if (stopped_) return;
   while (stretch_.end <= passed) stretch_ = following(stretch_);
+  together_ = stretch_.period_ns * kLeastTogether <= kTogether ? kTogether : 0;
   if (!std::isinf(stretch_.period_ns))
     within_ns_ = static_cast<double>(std::min(stretch_.end, end_) - 1 - stretch_.begin);
   Stretch stretch = stretch_;

@@ -37,11 +37,17 @@ class Schedule {
   /// follows `now` faster than time passes, by kCatchUp, or by as much more as it takes to be there
   /// at the schedule's end. So after a pause of 1 s the rate is a quarter higher for 4 s. Asked
   /// before each pass, or a new pause would not be seen.
+  /// While the next one waits for others (kTogether), a time before it.
   Nanoseconds reached(Nanoseconds now) {
     if (!behind_ && now - next_ <= kPause) [[likely]]
-      return now;
+      return now - next_ < together_ ? next_ - 1 : now;
     return catch_up(now);
   }
+  /// So long the first of some starts waits for the others at a rate that brings at least
+  /// kLeastTogether meanwhile. They are opened in one pass, and their frames travel together: at
+  /// both ends a pass with one frame takes three times as long as a frame in a burst.
+  static constexpr Nanoseconds kTogether = 10 * kMicrosecond;
+  static constexpr double kLeastTogether = 2;
   static constexpr Nanoseconds kPause = 100 * kMillisecond;
   static constexpr double kCatchUp = 0.25;
   /// When the next start is due; INT64_MAX: never again.
@@ -88,8 +94,9 @@ class Schedule {
   bool behind_ = false;      ///< starts are taken up to `reached_`, not to the present
   Nanoseconds reached_ = 0;  ///< at `looked_`
   Nanoseconds looked_ = 0;
-  Stretch stretch_;       ///< of the last start or change of rate
-  double within_ns_ = 0;  ///< a start that waits less than this is in it, and before `end_`
+  Stretch stretch_;           ///< of the last start or change of rate
+  Nanoseconds together_ = 0;  ///< what starts wait for each other: kTogether, or 0
+  double within_ns_ = 0;      ///< a start that waits less than this is in it, and before `end_`
   Nanoseconds next_;
   uint64_t taken_ = 0;
 };

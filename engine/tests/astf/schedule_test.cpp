@@ -31,6 +31,27 @@ TEST(Schedule, SpacesStartsEvenly) {
     EXPECT_EQ(times[i], (110 + static_cast<Nanoseconds>(i)) * kMillisecond);
 }
 
+TEST(Schedule, HasStartsOfAHighRateWaitForEachOther) {
+  Schedule schedule(0, 500'000, 0, 14 * kMicrosecond);
+  const auto take_at = [&](Nanoseconds now) { return take_all(schedule, schedule.reached(now)); };
+  EXPECT_TRUE(take_at(Schedule::kTogether - 1).empty());
+  EXPECT_EQ(take_at(Schedule::kTogether).size(), 6u);
+  EXPECT_FALSE(schedule.finished(14 * kMicrosecond)) << "the last one waits, and is not lost";
+  EXPECT_TRUE(take_at(22 * kMicrosecond - 1).empty());
+  EXPECT_EQ(take_at(22 * kMicrosecond), std::vector<Nanoseconds>{12 * kMicrosecond});
+  EXPECT_TRUE(schedule.finished(22 * kMicrosecond));
+}
+
+TEST(Schedule, HasStartsThatAreFarApartWaitForNone) {
+  Schedule schedule(0, 199'000, 0, kNever);
+  for (int i = 0; i < 100; ++i) {
+    const Nanoseconds next = schedule.next();
+    EXPECT_EQ(take_all(schedule, schedule.reached(next)), std::vector<Nanoseconds>{next});
+  }
+  schedule.set_rate(200'000, schedule.next());
+  EXPECT_TRUE(take_all(schedule, schedule.reached(schedule.next())).empty());
+}
+
 /// 10^7 starts at a rate whose period is no binary fraction, a day after the epoch.
 TEST(Schedule, DoesNotDrift) {
   const Nanoseconds first = 86'400 * kSecond;

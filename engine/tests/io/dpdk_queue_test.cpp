@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rte_ethdev.h>
 #include <rte_memzone.h>
 
 #include <string_view>
