@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
 from math import sqrt
 
 import pytest
@@ -18,13 +17,13 @@ from stackcost.collect.sampler import Sampler
 from stackcost.collect.stack_samples import STACKS, StackSamples
 from stackcost.contracts.sample import Sample
 from stackcost.host.cores import online_cpus
-from stackcost.host.namespace import execute, run
+from stackcost.host.namespace import run
 
 pytestmark = [
     pytest.mark.bed,
     pytest.mark.skipif(os.geteuid() != 0, reason="BPF and namespaces need root"),
 ]
-NAMESPACE, CPU = f"stackcost-test-{os.getpid()}", online_cpus()[-1]
+CPU = online_cpus()[-1]
 SECONDS = 2
 # Every other packet meets the rules. A packet to oneself is received inside of the system call.
 SEND = f"""{TO_SELF}
@@ -39,16 +38,6 @@ while time.monotonic() < end:
         sent.append((began / 1e9, (time.monotonic_ns() - began) / 1e3, walks))
 print(json.dumps(sent))
 """
-
-
-@pytest.fixture
-def namespace() -> Iterator[str]:
-    subprocess.run(["ip", "netns", "add", NAMESPACE], check=True)
-    try:
-        execute(NAMESPACE, ["ip", "link", "set", "lo", "up"])
-        yield NAMESPACE
-    finally:
-        subprocess.run(["ip", "netns", "del", NAMESPACE], check=True)
 
 
 def received(samples: list[Sample], metric: str, **wanted: str) -> dict[str, float]:

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import pytest
 
@@ -12,7 +11,6 @@ from stackcost.collect.sampler import Sampler
 from stackcost.collect.softnet import Softnet
 from stackcost.contracts.sample import Sample
 
-NAMESPACE = f"stackcost-test-{os.getpid()}"
 CONNECT = """
 import socket
 listener = socket.create_server(("127.0.0.1", 0))
@@ -35,16 +33,6 @@ class Files(dict[str, str]):
 
     def text(self, name: str) -> str:
         return self[name]
-
-
-@pytest.fixture
-def namespace() -> Iterator[str]:
-    subprocess.run(["ip", "netns", "add", NAMESPACE], check=True)
-    try:
-        subprocess.run(["ip", "-n", NAMESPACE, "link", "set", "lo", "up"], check=True)
-        yield NAMESPACE
-    finally:
-        subprocess.run(["ip", "netns", "delete", NAMESPACE], check=True)
 
 
 def value(samples: list[Sample], metric: str, **labels: str) -> float:

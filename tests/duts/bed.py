@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from stackcost.analysis import core_time, cpu
@@ -11,6 +12,7 @@ from stackcost.contracts.load import CeilingKind, ConstantLoad
 from stackcost.contracts.server import Server
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE, DUT_SERVER_INTERFACE
+from stackcost.duts.base import Dut
 from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
 from stackcost.host.signals import ending_signals_raise
@@ -19,8 +21,10 @@ from stackcost.runs.loads.reading import reset_server
 from stackcost.runs.loads.search import WARM_UP_S, Steps
 from stackcost.session.profile_session import ProfileSession, open_profile_session
 from stackcost.session.progress import Progress
+from stackcost.session.server_settings import server_settings
 
 EXPERIMENT = read_experiment(Path(__file__).resolve().parents[2] / "experiments" / "dut.yaml", True)
+NGINX = EXPERIMENT.model_copy(update={"dut": EXPERIMENT.dut.model_copy(update={"server": "nginx"})})
 DEVICE_CPUS = EXPERIMENT.cores.server
 
 
@@ -36,6 +40,20 @@ def session_of(
         open_profile_session(kind, experiment, folder, Progress()) as session,
     ):
         yield session
+
+
+def become(session: ProfileSession, kind: type[Dut], **settings: object) -> Dut:
+    """Let the device of the bed be of a kind, with settings; an empty table of connections."""
+    dut = session.experiment.dut.model_copy(update=settings)
+    made = kind(
+        session.bed.endpoint(session.folder),
+        replace(server_settings(session.experiment, kind), dut=dut),
+    )
+    made.ip(f"link set {DUT_CLIENT_INTERFACE} mtu 1500")  # of a fault before
+    made.start()
+    made.reset()
+    session.local_server.server = made
+    return made
 
 
 def ceiling_trial(session: ProfileSession, of: CeilingKind, load: float) -> Trial:

@@ -3,7 +3,6 @@
 Each is read where a user reads it: on the screen, in the report and in the summary's JSON.
 """
 
-import dataclasses
 import io
 import re
 import sys
@@ -37,8 +36,7 @@ from stackcost.runs.search import search_steps
 from stackcost.servers.program import HttpProgram
 from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession
-from stackcost.session.server_settings import server_settings
-from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, ceiling_trial, load_trial, session_of
+from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, become, ceiling_trial, load_trial, session_of
 from tests.report.opened import first_text
 from tests.runs.on_session import follow
 
@@ -156,18 +154,6 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProfileSession
     """A bed with a device, which each test makes into one of its own."""
     with session_of(Forwarding, tmp_path_factory.mktemp("logs"), LONG) as session:
         yield session
-
-
-def become(session: ProfileSession, kind: type[Dut], **settings: object) -> None:
-    dut = session.experiment.dut.model_copy(update=settings)
-    made = kind(
-        session.bed.endpoint(session.folder),
-        dataclasses.replace(server_settings(session.experiment, kind), dut=dut),
-    )
-    made.ip("link set sc-dut0 mtu 1500")  # of the fault before
-    made.start()
-    made.reset()
-    session.local_server.server = made
 
 
 def told(seen: Readings) -> list[str]:

@@ -12,8 +12,7 @@ from stackcost.analysis.cpu import backend_cost, uncorrected_cost
 from stackcost.contracts.server import Server
 from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession
-from tests.duts.bed import load_trial, session_of, softirq_per_frame
-from tests.duts.test_proxies import NGINX
+from tests.duts.bed import NGINX, load_trial, session_of, softirq_per_frame
 from tests.duts.test_services import become
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

@@ -1,10 +1,8 @@
 """Devices that lose nothing, and whose limits, losses and costs were set on purpose, on the bed."""
 
-import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from scipy.stats import linregress
@@ -20,10 +18,9 @@ from stackcost.runs.loads.search import WARM_UP_S, Steps
 from stackcost.runs.search import search_steps
 from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession
-from stackcost.session.server_settings import server_settings
 from tests.duts.bed import (
     DEVICE_CPUS,
-    EXPERIMENT,
+    become,
     ceiling_trial,
     load_trial,
     session_of,
@@ -87,39 +84,18 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProfileSession
         yield session
 
 
-Become = Callable[..., Dut]
-
-
-@pytest.fixture
-def become(session: ProfileSession) -> Become:
-    """Let the device of the bed be of a kind, with settings; an empty table of connections."""
-
-    def change(kind: type[Dut], **settings: Any) -> Dut:
-        dut = EXPERIMENT.dut.model_copy(update=settings)
-        settings = dataclasses.replace(server_settings(EXPERIMENT, kind), dut=dut)
-        made = kind(session.bed.endpoint(session.folder), settings)
-        made.start()
-        made.reset()
-        session.local_server.server = made
-        return made
-
-    return change
-
-
-def test_a_router_loses_nothing(session: ProfileSession, become: Become) -> None:
-    become(Forwarding)
+def test_a_router_loses_nothing(session: ProfileSession) -> None:
+    become(session, Forwarding)
     check_nothing_lost(session, device.LostFrames(0, 0, 0))
 
 
-def test_a_table_of_10_000_connections_is_found_to_hold_as_many(
-    session: ProfileSession, become: Become
-) -> None:
-    become(Nftables, tracked_limit=10_000)
+def test_a_table_of_10_000_connections_is_found_to_hold_as_many(session: ProfileSession) -> None:
+    become(session, Nftables, tracked_limit=10_000)
     Steps("flows").prepare(session)
     try:
         trial = ceiling_trial(session, "flows", 12_000)
     finally:
-        become(Nftables, tracked_limit=262_144)
+        become(session, Nftables, tracked_limit=262_144)
     assert Readings(trial).at("hold").level("conntrack.limit") == 10_000
     assert trial.traffic.held_flows == pytest.approx(10_000, rel=0.01)
     found = find_bottleneck(Readings(trial, DEVICE_CPUS))
@@ -129,10 +105,10 @@ def test_a_table_of_10_000_connections_is_found_to_hold_as_many(
 
 @pytest.mark.long
 def test_a_limit_of_3_000_new_connections_a_second_is_the_ceiling(
-    session: ProfileSession, become: Become, tmp_path: Path
+    session: ProfileSession, tmp_path: Path
 ) -> None:
     allowed, burst = 3_000, 30
-    become(ConnectionLimit, new_per_second=allowed)
+    become(session, ConnectionLimit, new_per_second=allowed)
     settings = SearchSettings(
         goals=(Goal(name="PDR", loss_ratio=0.005),),
         relative_width=0.02,
@@ -152,10 +128,8 @@ def test_a_limit_of_3_000_new_connections_a_second_is_the_ceiling(
     assert find_bottleneck(Readings(lossy[0], DEVICE_CPUS)).cause == "in the device"
 
 
-def test_frames_that_a_device_drops_are_located_in_it(
-    session: ProfileSession, become: Become
-) -> None:
-    become(Lossy)
+def test_frames_that_a_device_drops_are_located_in_it(session: ProfileSession) -> None:
+    become(session, Lossy)
     seen = load_trial(session, 1_000, 1.0)
     lost = device.lost_frames(seen.trial)
     assert lost is not None and lost.before == lost.after == 0
@@ -166,15 +140,13 @@ def test_frames_that_a_device_drops_are_located_in_it(
 
 
 @pytest.mark.long
-def test_linear_rules_cost_each_frame_softirq_time_in_proportion(
-    session: ProfileSession, become: Become
-) -> None:
+def test_linear_rules_cost_each_frame_softirq_time_in_proportion(session: ProfileSession) -> None:
     """Other programs' packets are in their cores' softirq, too: what they disturbed is repeated."""
     counts = (0, 2_000, 4_000, 6_000)
     for _attempt in range(3):
         costs = []
         for count in counts:
-            become(Nftables, rules=count, established_first=False)
+            become(session, Nftables, rules=count, established_first=False)
             seen = load_trial(session, 1_000, 1.0)
             costs.append(softirq_per_frame(seen))
         line = linregress(counts, costs)
@@ -186,9 +158,9 @@ def test_linear_rules_cost_each_frame_softirq_time_in_proportion(
 
 @pytest.mark.parametrize("nat", ["masquerade", "static"])
 def test_clients_are_translated_and_every_connection_completes(
-    session: ProfileSession, become: Become, nat: str
+    session: ProfileSession, nat: str
 ) -> None:
-    made = become(Nat44, nat=nat)
+    made = become(session, Nat44, nat=nat)
     seen = load_trial(session, 500, 0.5)
     made.execute("nft", "list", "ruleset")
     assert seen.trial.traffic.completed == seen.trial.traffic.counter("tcps_connattempt") > 0

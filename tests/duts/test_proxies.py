@@ -1,4 +1,4 @@
-"""Proxies before a real server: every connection is served, and each part has its own cost."""
+"""Devices before a real server: every connection is served, and each part has its own cost."""
 
 import json
 import shutil
@@ -9,20 +9,33 @@ import pytest
 
 from stackcost.analysis import device
 from stackcost.analysis.core_time import sum_of
-from stackcost.analysis.cpu import KINDS, MICROSECONDS, backend_cost, server_cost, uncorrected_cost
+from stackcost.analysis.cpu import (
+    KINDS,
+    MICROSECONDS,
+    backend_cost,
+    server_cost,
+    server_total,
+    uncorrected_cost,
+)
+from stackcost.analysis.event_summary import summarise_events
+from stackcost.bed.network import existing_namespaces
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.event_settings import EventSettings
+from stackcost.contracts.load import DeviceEvent
 from stackcost.contracts.placement import BackendPlace, Placement
 from stackcost.contracts.program_settings import ProgramSettings
 from stackcost.contracts.server import ServerSettings
+from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import DUT_NAMESPACE, SERVER_NAMESPACE
 from stackcost.duts.base import Dut
 from stackcost.duts.proxy import Proxy
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import processes_inside
+from stackcost.runs.loads.event import Events
 from stackcost.servers import envoy_program as program
 from stackcost.servers.registry import server_class
-from tests.duts.bed import EXPERIMENT, load_trial, session_of
+from tests.duts.bed import EXPERIMENT, NGINX, load_trial, session_of
 
 EnvoyHttp = server_class("dut/proxy_envoy_http")
 EnvoyOutHttp = server_class("dut/proxy_envoy_out_http")
@@ -34,7 +47,6 @@ Pasta = server_class("dut/rootless_pasta")
 Slirp = server_class("dut/rootless_slirp4netns")
 
 D = TypeVar("D", bound=Dut)
-NGINX = EXPERIMENT.model_copy(update={"dut": EXPERIMENT.dut.model_copy(update={"server": "nginx"})})
 # Envoy is an extra: where it is not installed, its error is what there is to test.
 ENVOY: list[type[Proxy]] = (
     [EnvoyTcp, EnvoyHttp, EnvoyOutTcp, EnvoyOutHttp] if program.is_installed() else []
@@ -182,3 +194,34 @@ def test_a_rootless_network_enters_the_servers_namespace_or_names_its_package(
     assert f"/run/netns/{SERVER_NAMESPACE}" in made(kind, tmp_path).command()
     monkeypatch.setattr(shutil, "which", lambda name: None)
     assert kind.lacks() == f"{kind.program} is not installed; apt-get install {package}"  # type: ignore[attr-defined]
+
+
+Nat44 = server_class("dut/nat44")
+
+SETTINGS = EventSettings(established=20, cut_at=3, cut_seconds=6)
+
+
+@pytest.mark.bed
+@pytest.mark.long
+def test_nginx_behind_a_nat_serves_every_connection_and_is_no_part_of_its_cost(
+    tmp_path: Path,
+) -> None:
+    with session_of(Nat44, tmp_path, NGINX) as session:
+        seen = load_trial(session, 500, 1.0)
+        (master, worker) = processes_inside(SERVER_NAMESPACE)
+        assert not {master.pid, worker.pid} & set(session.local_server.processes.values())
+        assert worker.cpu_affinity() == list(session.bed.cpus.load)
+        cut = Trial("dut/nat44", 2, 1, DeviceEvent(event="cut", settings=SETTINGS))
+        Events().offer(session, cut)
+    assert existing_namespaces() == []
+
+    closed = seen.trial.traffic.completed
+    assert seen.trial.load.server_requests == closed > 0
+    assert seen.trial.traffic.counter("tcps_connects") == closed
+    assert seen.trial.traffic.failed == 0
+    assert device.lost_frames(seen.trial) == device.LostFrames(0, 0, 0)
+    assert (server_total(seen) or 0) > 0
+
+    (found,) = summarise_events([cut], "test", EXPERIMENT.model_dump(), "complete", {}).events
+    (before,), (after,) = found["event.before"].values, found["event.after"].values
+    assert before > 0 and after < before / 4

@@ -17,8 +17,8 @@ from stackcost.servers.own_files import module_of
 from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession
 from stackcost.session.server_settings import server_settings
-from tests.duts.bed import load_trial, session_of
-from tests.duts.test_proxies import NGINX, made
+from tests.duts.bed import NGINX, load_trial, session_of
+from tests.duts.test_proxies import made
 
 Conntrack = server_class("dut/conntrack")
 ContainerBridge = server_class("dut/container_bridge")

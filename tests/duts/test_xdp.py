@@ -11,8 +11,7 @@ from stackcost.files import DUTS
 from stackcost.servers.own_files import module_of
 from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession
-from tests.duts.bed import load_trial, session_of
-from tests.duts.test_proxies import NGINX
+from tests.duts.bed import NGINX, load_trial, session_of
 from tests.duts.test_services import become
 
 FORWARDING, FORWARDING_GENERIC, SERVICE, SERVICE_GENERIC = (

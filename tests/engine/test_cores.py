@@ -6,19 +6,13 @@ from pathlib import Path
 import pytest
 
 from engine.interop.bed import (
-    HOST,
-    HOST_ADDRESS,
-    HOST_INTERFACE,
     Wire,
     engine_on,
     host_behind_router,
 )
 from stackcost.bed.local import LocalTestbed
-from stackcost.contracts.endpoint import Endpoint
-from stackcost.contracts.placement import Placement
-from stackcost.host.kernel_stack import Kernel
 from stackcost.servers.registry import server_class
-from tests.servers.conftest import PLAIN
+from tests.engine.nginx import nginx_on_host
 
 NginxKernel = server_class("nginx/kernel")
 
@@ -36,17 +30,8 @@ def bed() -> Iterator[LocalTestbed]:
 
 @pytest.fixture(scope="module")
 def nginx(bed: LocalTestbed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NginxKernel]:
-    folder = tmp_path_factory.mktemp("nginx")
-    cpus = bed.cpus.server
-    stack = Kernel(Placement(HOST, HOST_INTERFACE, cpus, folder, (HOST_ADDRESS, 80)))
-    server = NginxKernel(
-        Endpoint(HOST, HOST_INTERFACE, cpus, HOST_ADDRESS, 80, folder, stack), PLAIN
-    )
-    server.start()
-    try:
+    with nginx_on_host(bed, tmp_path_factory.mktemp("nginx")) as server:
         yield server
-    finally:
-        server.stop()
 
 
 def test_every_flow_of_two_cores_is_whole(

@@ -9,21 +9,13 @@ import pytest
 
 from engine.interop.bed import (
     HOST,
-    HOST_ADDRESS,
-    HOST_INTERFACE,
     Wire,
     engine_on,
     host_behind_router,
 )
 from stackcost.bed.local import LocalTestbed
-from stackcost.contracts.endpoint import Endpoint
-from stackcost.contracts.placement import Placement
-from stackcost.host.kernel_stack import Kernel
-from stackcost.servers.registry import server_class
 from stackcost.trex.client import TrexClient
-from tests.servers.conftest import PLAIN
-
-NginxKernel = server_class("nginx/kernel")
+from tests.engine.nginx import nginx_on_host
 
 pytestmark = pytest.mark.bed
 
@@ -106,28 +98,20 @@ def test_curl_gets_whole_responses(peers: Peers, lengths: tuple[int, ...], tmp_p
     indirect=True,
 )
 def test_every_flow_against_nginx_completes_over_a_lossy_wire(peers: Peers, tmp_path: Path) -> None:
-    folder = tmp_path / "nginx"
-    folder.mkdir()
-    cpus = peers.bed.cpus.server
-    stack = Kernel(Placement(HOST, HOST_INTERFACE, cpus, folder, (HOST_ADDRESS, 80)))
-    nginx = NginxKernel(
-        Endpoint(HOST, HOST_INTERFACE, cpus, HOST_ADDRESS, 80, folder, stack), PLAIN
-    )
-    nginx.start()
-    try:
-        with engine_on(peers.bed, tmp_path, server=False, kind=peers.kind) as client:
-            length = nginx.response_length()
-            # One flow more than 0.11 s, the generator's start, takes away.
-            client.load_profile(HTTP, {"response_bytes": length, "cps": 400})
-            client.start(1, duration=(FLOWS + 1) / 400 + 0.11)
-            client.wait_on_traffic(60)
-            seen = client.stats()["traffic"]["client"]
-            opened = seen["tcps_connattempt"]
-            assert opened >= FLOWS
-            assert seen["tcps_connects"] == seen["tcps_closed"] == opened
-            assert seen["tcps_rcvbyte"] == opened * length
-            assert seen["tcps_drops"] == seen["tcps_conndrops"] == 0
-            assert seen["tcps_sndrexmitpack"] + seen["tcps_rexmttimeo"] > 0
-            assert seen["tcps_rcvoopack"] > FLOWS * 22 * 0.005
-    finally:
-        nginx.stop()
+    with (
+        nginx_on_host(peers.bed, tmp_path / "nginx") as nginx,
+        engine_on(peers.bed, tmp_path, server=False, kind=peers.kind) as client,
+    ):
+        length = nginx.response_length()
+        # One flow more than 0.11 s, the generator's start, takes away.
+        client.load_profile(HTTP, {"response_bytes": length, "cps": 400})
+        client.start(1, duration=(FLOWS + 1) / 400 + 0.11)
+        client.wait_on_traffic(60)
+        seen = client.stats()["traffic"]["client"]
+        opened = seen["tcps_connattempt"]
+        assert opened >= FLOWS
+        assert seen["tcps_connects"] == seen["tcps_closed"] == opened
+        assert seen["tcps_rcvbyte"] == opened * length
+        assert seen["tcps_drops"] == seen["tcps_conndrops"] == 0
+        assert seen["tcps_sndrexmitpack"] + seen["tcps_rexmttimeo"] > 0
+        assert seen["tcps_rcvoopack"] > FLOWS * 22 * 0.005

@@ -2,7 +2,6 @@
 
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,20 +17,16 @@ from engine.interop.bed import (
     host_behind_router,
 )
 from stackcost.bed.local import LocalTestbed
-from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.http import P256, RSA, Certificate
-from stackcost.contracts.placement import Placement
 from stackcost.contracts.program_settings import ProgramSettings
+from stackcost.contracts.server import ServerSettings
 from stackcost.contracts.tls import TlsSettings
-from stackcost.host.kernel_stack import Kernel
 from stackcost.host.namespace import execute
 from stackcost.host.waiting import wait_until
 from stackcost.servers.certificate import CERTIFICATE_FILE, KEY_FILE, make_certificate
-from stackcost.servers.registry import server_class
 from stackcost.trex.client import TrexClient
+from tests.engine.nginx import nginx_on_host
 from tests.servers.conftest import PLAIN
-
-NginxKernel = server_class("nginx/kernel")
 
 pytestmark = pytest.mark.bed
 
@@ -48,28 +43,15 @@ def bed() -> Iterator[LocalTestbed]:
         yield bed
 
 
-@contextmanager
-def nginx(bed: LocalTestbed, folder: Path, certificate: Certificate) -> Iterator[NginxKernel]:
-    folder.mkdir()
-    cpus = bed.cpus.server
-    stack = Kernel(Placement(HOST, HOST_INTERFACE, cpus, folder, (HOST_ADDRESS, 80)))
-    endpoint = Endpoint(HOST, HOST_INTERFACE, cpus, HOST_ADDRESS, 80, folder, stack)
-    server = NginxKernel(
-        endpoint,
-        replace(
-            PLAIN,
-            response_bytes=LENGTH,
-            tls_port=FULL,
-            resumption_port=TICKETS,
-            program=ProgramSettings(certificate=certificate),
-            tls=TlsSettings(),
-        ),
+def of_tls(certificate: Certificate) -> ServerSettings:
+    return replace(
+        PLAIN,
+        response_bytes=LENGTH,
+        tls_port=FULL,
+        resumption_port=TICKETS,
+        program=ProgramSettings(certificate=certificate),
+        tls=TlsSettings(),
     )
-    server.start()
-    try:
-        yield server
-    finally:
-        server.stop()
 
 
 def open_flows(client: TrexClient, port: int, length: int, **tls: Any) -> dict[str, Any]:
@@ -97,7 +79,7 @@ def open_flows(client: TrexClient, port: int, length: int, **tls: Any) -> dict[s
 def test_what_a_kernel_puts_together_is_read_whole_from_packet_sockets(tmp_path: Path) -> None:
     with (
         host_behind_router(Wire()) as bed,
-        nginx(bed, tmp_path / "nginx", P256) as server,
+        nginx_on_host(bed, tmp_path / "nginx", of_tls(P256)) as server,
         engine_on(bed, tmp_path, server=False, kind="packet:") as client,
     ):
         execute(HOST, ["ethtool", "-K", HOST_INTERFACE, "gso", "on", "tso", "on"])
@@ -112,7 +94,7 @@ def test_every_flow_against_nginx_is_whole(
     bed: LocalTestbed, tmp_path: Path, certificate: Certificate
 ) -> None:
     with (
-        nginx(bed, tmp_path / "nginx", certificate) as server,
+        nginx_on_host(bed, tmp_path / "nginx", of_tls(certificate)) as server,
         engine_on(bed, tmp_path, server=False) as client,
     ):
         length = server.response_length()

@@ -3,7 +3,7 @@
 import os
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -161,3 +161,26 @@ def test_a_dead_server_is_no_health(bed: LocalTestbed, nginx: NginxKernel) -> No
         subprocess.run(["kill", "-9", str(pid)], check=False)
     with pytest.raises(StackcostError, match="no HTTP answer"):
         nginx.check_health()
+
+
+FETCH: Sequence[str] = ("ab", "-q", "-n", "50", "-c", "5", "http://48.0.0.1/")
+
+
+def tracked(bed: LocalTestbed) -> int:
+    """Connections in the table of the server's namespace."""
+    return int(execute(bed.server_namespace, ["sysctl", "-n", "net.netfilter.nf_conntrack_count"]))
+
+
+@pytest.mark.parametrize(("name", "entries"), [("nginx/kernel", 0), ("nginx-tracked/kernel", 50)])
+def test_each_connection_is_tracked_where_the_host_does_so(
+    bed: LocalTestbed, tmp_path: Path, name: str, entries: int
+) -> None:
+    with started(server_class(name)(bed.endpoint(tmp_path), PLAIN)) as server:
+        server.reset()
+        assert tracked(bed) == 0 and server.requests_served() == 0
+        execute(bed.load_namespace, FETCH)
+        assert server.requests_served() == 50
+        assert tracked(bed) == entries
+        server.reset()
+        assert tracked(bed) == 0
+    assert execute(bed.server_namespace, ["nft", "list", "tables"]) == ""
