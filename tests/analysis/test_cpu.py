@@ -77,18 +77,12 @@ def test_polling_peer_costs_its_busy_time_and_the_kernels_work_on_its_cores() ->
     )
 
 
-def test_what_a_peer_hands_to_the_kernel_is_shown_separately() -> None:
-    seen = Readings(load_trial("astf-peer", microseconds={"busy": 12, "sending": 9}), (1,))
-    assert cpu.server_cost(seen) == pytest.approx({"stack": 3, "sending": 9})
-    assert cpu.server_total(seen) == pytest.approx(12)
-
-
-def test_the_copy_of_payload_is_no_part_of_a_peers_stack() -> None:
-    seen = Readings(
-        load_trial("astf-peer", microseconds={"busy": 12, "copying": 4, "sending": 5}), (1,)
-    )
-    cost = cpu.server_cost(seen)
-    assert cost == pytest.approx({"stack": 3, "copying": 4, "sending": 5})
+@pytest.mark.parametrize("parts", [{"sending": 9}, {"copying": 4, "sending": 5}])
+def test_what_a_peer_hands_to_the_kernel_and_copies_is_no_part_of_its_stack(
+    parts: dict[str, float],
+) -> None:
+    seen = Readings(load_trial("astf-peer", microseconds={"busy": 12, **parts}), (1,))
+    assert cpu.server_cost(seen) == pytest.approx({"stack": 3, **parts})
     assert cpu.server_total(seen) == pytest.approx(12)
 
 

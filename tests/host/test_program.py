@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import psutil
+import pytest
 
 from stackcost.host.program import Program
 
@@ -33,22 +34,23 @@ def test_it_is_up_when_it_answers_and_ends_with_what_it_started(tmp_path: Path) 
     assert not any(each.is_running() and each.status() != "zombie" for each in family)
 
 
-def test_one_that_ends_before_it_answers_is_reported_with_its_last_words(tmp_path: Path) -> None:
-    program = started(tmp_path, "import sys; sys.exit('no such device')")
-    assert not program.wait_until_up(lambda: False, 60)
+@pytest.mark.parametrize(
+    ("code", "limit_s", "what", "hint"),
+    [
+        (
+            "sys.exit('no such device')",
+            60,
+            "server ended with exit status 1: no such device",
+            "log",
+        ),
+        ("time.sleep(300)", 0.1, "server did not answer: it printed nothing", "timeout_factor"),
+    ],
+)
+def test_one_that_is_not_up_is_reported_with_its_last_words_and_what_helps(
+    tmp_path: Path, code: str, limit_s: float, what: str, hint: str
+) -> None:
+    program = started(tmp_path, f"import sys, time; {code}")
+    assert not program.wait_until_up(lambda: False, limit_s)
     told = program.start_error()
-    assert (
-        told.what == "server ended with exit status 1: no such device"
-        and str(program.log) in told.hint
-    )
     program.end()
-
-
-def test_one_that_does_not_answer_is_reported_with_what_to_change(tmp_path: Path) -> None:
-    program = started(tmp_path, "import time; time.sleep(300)")
-    assert not program.wait_until_up(lambda: False, 0.1)
-    told = program.start_error()
-    program.end()
-    assert (
-        told.what == "server did not answer: it printed nothing" and "timeout_factor" in told.hint
-    )
+    assert told.what == what and hint.replace("log", str(program.log)) in told.hint
