@@ -45,8 +45,7 @@ def test_past_the_ceiling_both_ways_of_timing_are_shown_together() -> None:
 
 def test_memory_of_the_processes_is_a_slope_over_connections() -> None:
     whole = summary(
-        asked("h2load", 100, "open-100", 1000, 1000),
-        asked("h2load", 1000, "open-1000", 1000, 1000),
+        asked("h2load", 100, "open-100", 1000, 1000), asked("h2load", 1000, "open-1000", 1000, 1000)
     )
     assert [row[-1] for row in past_ceiling.process_memory(whole).rows] == ["500", "500"]
 

@@ -27,10 +27,7 @@ def test_everything_is_plain_json_and_describes_this_machine() -> None:
     ("configuration", "mode"),
     [
         ("CONFIG_TICK_CPU_ACCOUNTING=y\n# CONFIG_IRQ_TIME_ACCOUNTING is not set\n", "tick"),
-        (
-            "CONFIG_TICK_CPU_ACCOUNTING=y\nCONFIG_IRQ_TIME_ACCOUNTING=y\n",
-            "tick, interrupts exact",
-        ),
+        ("CONFIG_TICK_CPU_ACCOUNTING=y\nCONFIG_IRQ_TIME_ACCOUNTING=y\n", "tick, interrupts exact"),
         ("CONFIG_VIRT_CPU_ACCOUNTING_GEN=y\n", "exact"),
         (None, "unknown"),
     ],

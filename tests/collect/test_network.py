@@ -63,9 +63,7 @@ def test_a_namespaces_own_sockets_and_packets_are_read(namespace: str) -> None:
 
 
 @pytest.mark.bed
-def test_a_neighbour_that_does_not_answer_is_read(
-    namespace: str,
-) -> None:
+def test_a_neighbour_that_does_not_answer_is_read(namespace: str) -> None:
     def ip(line: str) -> None:
         subprocess.run(["ip", "-n", namespace, *line.split()], check=True)
 

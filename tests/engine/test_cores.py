@@ -5,11 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.interop.bed import (
-    Wire,
-    engine_on,
-    host_behind_router,
-)
+from engine.interop.bed import Wire, engine_on, host_behind_router
 from stackcost.bed.local import LocalTestbed
 from stackcost.servers.registry import server_class
 from tests.engine.nginx import nginx_on_host

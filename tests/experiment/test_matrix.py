@@ -141,9 +141,7 @@ def test_three_stacks_are_each_divided_by_the_peer(monkeypatch: pytest.MonkeyPat
         ("nginx/onload-performance", "astf-peer"),
     )
     monkeypatch.setattr(
-        matrix,
-        "stack_lacks",
-        lambda stack, interfaces=(): "" if stack == "kernel" else "no Onload",
+        matrix, "stack_lacks", lambda stack, interfaces=(): "" if stack == "kernel" else "no Onload"
     )
     assert divided(triple) == (("nginx/kernel", "astf-peer"),), "without Onload the rest stands"
 

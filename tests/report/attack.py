@@ -44,9 +44,7 @@ def attacking_run(root: Path) -> RunFolder:
         "not_measured": {ATTACK: ATTACK},
         "machine": _attacked(stored["machine"]),
         "servers": {NGINX: described, "generator": {"program": ATTACK}},
-        "resumed": [
-            {"time": ATTACK, "command": [ATTACK], "first_trial": 1, "changed": [ATTACK]},
-        ],
+        "resumed": [{"time": ATTACK, "command": [ATTACK], "first_trial": 1, "changed": [ATTACK]}],
     }
     path.write_text(json.dumps(stored))
     return run

@@ -22,11 +22,7 @@ def experiment() -> dict[str, Any]:
     return read_experiment(COMPARE).model_dump(mode="json")
 
 
-def store(
-    root: Path,
-    trials: list[Trial] | None = None,
-    state: str = "complete",
-) -> RunFolder:
+def store(root: Path, trials: list[Trial] | None = None, state: str = "complete") -> RunFolder:
     run = RunFolder.create(root, "compare")
     run.write_manifest(
         Manifest(

@@ -21,9 +21,7 @@ def left(progress: Progress) -> tuple[float, float, float]:
     return now.passed_s, now.turn_left_s, now.left_s
 
 
-def test_time_passes_by_the_clock_within_a_step_and_never_into_the_next(
-    clock: list[float],
-) -> None:
+def test_time_passes_by_the_clock_within_a_step_and_never_into_the_next(clock: list[float]) -> None:
     progress = Progress()
     progress.expect([10, 20])
     with progress.turn("round 1 of 1, a", "a", 2):
@@ -58,9 +56,7 @@ def test_what_is_left_learns_from_what_the_steps_took(clock: list[float]) -> Non
     assert said == pytest.approx(true, rel=0.1), "of what was said at first, a third"
 
 
-def test_a_repeat_comes_on_top_and_the_rest_is_expected_to_have_as_many(
-    clock: list[float],
-) -> None:
+def test_a_repeat_comes_on_top_and_the_rest_is_expected_to_have_as_many(clock: list[float]) -> None:
     progress = Progress()
     progress.expect([100])
     with progress.turn("a", "a", 0):

@@ -6,14 +6,7 @@ from typing import Any
 
 import pytest
 
-from stackcost.contracts.counts import (
-    FramesPassed,
-    Limits,
-    Schedule,
-    Second,
-    StackCheck,
-    Usage,
-)
+from stackcost.contracts.counts import FramesPassed, Limits, Schedule, Second, StackCheck, Usage
 from stackcost.contracts.event_settings import QUICK
 from stackcost.contracts.http import HttpCounts, HttpSettings
 from stackcost.contracts.load import (

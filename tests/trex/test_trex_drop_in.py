@@ -35,9 +35,7 @@ def test_trex_is_started_as_its_manual_says(trex_folder: Path, tmp_path: Path) -
     record = recorded(trex_folder)
     assert record["cwd"] == str(trex_folder)
     file = str(tmp_path / "load.yaml")
-    assert record["argv"] == [
-        *["-i", "--astf", "--cfg", file, "-c", "1", "--iom", "0", "--no-key"],
-    ]
+    assert record["argv"] == [*["-i", "--astf", "--cfg", file, "-c", "1", "--iom", "0", "--no-key"]]
     (section,) = YAML(typ="safe").load(record["configuration"])
     assert section["interfaces"] == ["sc-load0", "dummy"]
     assert section["port_info"][0] == {"ip": "198.18.0.1", "default_gw": "198.18.0.2"}
