@@ -159,30 +159,18 @@ def test_a_full_links_figure_stands_at_every_number_of_cores_that_fills_it(cores
 
 
 def test_a_figure_over_tls_joins_only_with_the_same_certificate_and_full_handshakes() -> None:
+    def over_tls(certificate: str, resumed: bool = False) -> OpenedRuns:
+        system = System.of("nginx/kernel", {"certificate": certificate, "workers": 1})
+        return run_of(system, measures="requests", body=0, tls=True, resumed=resumed)
+
+    def why(runs: OpenedRuns) -> str:
+        return reasons("nginx_tested", runs)[table]
+
     table = "RPS for HTTPS, 0 KB"
-    runs = run_of(
-        System.of("nginx/kernel", {"certificate": "rsa-2048", "workers": 1}),
-        measures="requests",
-        body=0,
-        tls=True,
-    )
-    found = joined("nginx_tested", runs)[table]
+    found = joined("nginx_tested", over_tls("rsa-2048"))[table]
     assert found.published == 71_561 and found.x == 1
-    runs = run_of(
-        System.of("nginx/kernel", {"certificate": "p-256", "workers": 1}),
-        measures="requests",
-        body=0,
-        tls=True,
-    )
-    assert "a certificate of p-256 instead of rsa-2048" in reasons("nginx_tested", runs)[table]
-    runs = run_of(
-        System.of("nginx/kernel", {"certificate": "rsa-2048", "workers": 1}),
-        measures="requests",
-        body=0,
-        tls=True,
-        resumed=True,
-    )
-    assert "resumed handshakes instead of full ones" in reasons("nginx_tested", runs)[table]
+    assert "a certificate of p-256 instead of rsa-2048" in why(over_tls("p-256"))
+    assert "resumed handshakes instead of full" in why(over_tls("rsa-2048", resumed=True))
 
 
 def test_an_astf_run_over_tls_is_not_the_published_one() -> None:
