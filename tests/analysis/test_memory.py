@@ -8,9 +8,9 @@ from stackcost.analysis.figures.registry import of_memory
 from stackcost.analysis.memory import fit, lines
 from stackcost.analysis.memory_total import HoldTrials
 from stackcost.analysis.readings import Readings
-from stackcost.collect.slab_owners import LEFT
 from stackcost.contracts.counts import FramesPassed
 from stackcost.contracts.load import HeldFlows
+from stackcost.contracts.metrics import SLAB_LEFT
 from stackcost.experiment.read_file import read_experiment
 from tests.analysis.trials import gauge, hold_trial
 
@@ -151,7 +151,9 @@ def test_owners_are_of_the_caches_in_the_total_alone() -> None:
         labels = {"cache": "proc_inode_cache"}
         seen.trial.samples += gauge("slab.bytes", (noise,) * 4, labels)
         for cache in ("TCP", "proc_inode_cache"):
-            seen.trial.samples += gauge(LEFT.name, (count,) * 4, {"cache": cache, "stack": "f"})
+            seen.trial.samples += gauge(
+                SLAB_LEFT.name, (count,) * 4, {"cache": cache, "stack": "f"}
+            )
     held = HoldTrials([Readings(seen.trial) for seen in both], {})
     owners = [name for name in of_memory(held) if name.startswith("memory.owners.")]
     assert owners and all("TCP" in name for name in owners)
@@ -263,7 +265,7 @@ def test_small_owners_are_others_and_a_peers_flows_have_none() -> None:
 def test_owners_that_could_not_be_followed_are_unknown_with_the_reason() -> None:
     held = holds(KERNEL)
     for seen in held:
-        seen.trial.samples.append(LEFT.unknown(1.0, "no BTF"))
+        seen.trial.samples.append(SLAB_LEFT.unknown(1.0, "no BTF"))
     found = of_memory(HoldTrials([Readings(seen.trial) for seen in held], {}))
     assert (found["memory.owners.all"].median, found["memory.owners.all"].reason) == (
         None,

@@ -11,7 +11,7 @@ from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
 from stackcost.collect.engine import engine_time
-from stackcost.collect.process import PROPORTIONAL
+from stackcost.contracts.metrics import PROCESS_PSS
 from stackcost.contracts.trial import Trial
 from stackcost.report.answer import print_answer
 from tests.analysis.runs import CONTEXT, MEMORY
@@ -130,7 +130,7 @@ def test_memory_without_a_part_that_could_not_be_read_has_no_total() -> None:
     trials = holds(MEMORY["nginx/kernel"], "nginx/kernel", trex=False)
     for trial in trials:
         trial.samples = [s for s in trial.samples if s.metric != "process.pss"]
-        trial.samples.append(PROPORTIONAL.unknown(START, "no permission", role="worker-0"))
+        trial.samples.append(PROCESS_PSS.unknown(START, "no permission", role="worker-0"))
     memory = summarise(trials, CONTEXT).servers[0].memory
     assert memory is not None and memory["memory.total"].median is None
     assert memory["memory.total"].reason == "process: no permission"

@@ -5,6 +5,7 @@ import pytest
 
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.steadiness import completed_series, steadiness, warm_up_end
+from stackcost.contracts import metrics
 from stackcost.contracts.window import Window
 from tests.analysis.trials import END, START, load_trial
 
@@ -68,5 +69,5 @@ def test_an_edge_read_right_after_the_samplers_turn_is_no_rate() -> None:
 
 
 def test_the_series_is_the_generators_own_count_of_ended_connections() -> None:
-    samples = Readings(load_trial(completed=10_000)).samples("trex.counter")
+    samples = Readings(load_trial(completed=10_000)).samples(metrics.TREX_COUNTER)
     assert completed_series(samples, Window(START, END)) == [(START, 5.0), (END, 10_005.0)]

@@ -10,6 +10,7 @@ import pytest
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.slowed import slowed_share
 from stackcost.collect.core_speed import CoreSpeed
+from stackcost.contracts import metrics
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
@@ -47,8 +48,8 @@ def test_known_work_is_done_all_the_time_takes_hardly_any_and_ends_with_its_read
         "", 1, 1, ConstantLoad(offered_cps=0.0), phases={"sustain": window}, samples=samples
     )
     seen = Readings(trial, [CPU])
-    count = seen.growth("core.work_count")
-    spent = seen.growth("core.work_time")
+    count = seen.growth(metrics.CORE_WORK_COUNT)
+    spent = seen.growth(metrics.CORE_WORK_TIME)
     assert count and spent and 10 < count < 110 * window.length
     assert taken < MOST_SHARE * window.length + 0.01  # the kernel counts in hundredths
     slowed = slowed_share(seen)

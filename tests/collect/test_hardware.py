@@ -5,9 +5,10 @@ import time
 
 import pytest
 
-from stackcost.collect.hardware import CYCLES, INSTRUCTIONS, Event, HardwareCounters
+from stackcost.collect.hardware import Event, HardwareCounters
 from stackcost.collect.perf_event import SOFTWARE
 from stackcost.collect.sampler import Sampler
+from stackcost.contracts.metrics import CPU_CYCLES, CPU_INSTRUCTIONS
 from stackcost.contracts.sample import Kind, Metric
 from stackcost.host.cores import online_cpus
 from tests.collect.load import BURN, finish, start
@@ -45,7 +46,7 @@ def test_cycles_are_counted_or_unknown_with_a_reason() -> None:
         first = sampler.read_now()
         finish(start(BURN.format(seconds=0.2), cpu))
         last = sampler.read_now()
-    for metric in (CYCLES, INSTRUCTIONS):
+    for metric in (CPU_CYCLES, CPU_INSTRUCTIONS):
         mine = [s for s in first + last if s.metric == metric.name]
         if mine[0].value is None:
             assert all(s.value is None and "no counters" in s.reason for s in mine)

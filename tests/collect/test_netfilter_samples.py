@@ -12,9 +12,10 @@ import pytest
 from engine.bench.tools.selfcheck.least_time import TO_SELF
 from engine.bench.tools.selfcheck.rules import CHAIN_RULES, SKIPPING_PORT, Send, Sends, apply_rules
 from stackcost.analysis.function_table import table
-from stackcost.collect.cpu_account import SOFTIRQ_TIME, CpuAccount
+from stackcost.collect.cpu_account import CpuAccount
 from stackcost.collect.sampler import Sampler
-from stackcost.collect.stack_samples import STACKS, StackSamples
+from stackcost.collect.stack_samples import StackSamples
+from stackcost.contracts.metrics import SOFTIRQ_TIME, STACK_SAMPLES
 from stackcost.contracts.sample import Sample
 from stackcost.host.cores import online_cpus
 from stackcost.host.namespace import run
@@ -67,7 +68,7 @@ def test_rules_are_netfilter_by_what_packets_through_them_take_more(
         read = sampler.read_now()
     sends = Sends(Send(*each) for each in json.loads(said))
     us = (received(read, SOFTIRQ_TIME.name, vector="NET_RX")[""] - first) * 1e6 / sends.walks
-    stacks = received(read, STACKS.name, kind="NET_RX")
+    stacks = received(read, STACK_SAMPLES.name, kind="NET_RX")
     of_rules = sum(n for stack, n in stacks.items() if "netfilter" in table().find(stack).category)
     times = sum(stacks.values())
     share = of_rules / times

@@ -7,14 +7,12 @@ from pathlib import Path
 import pytest
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.metrics import COUNT_INSTRUCTIONS, COUNT_STRING_BYTES, COUNT_SYSTEM_CALLS
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.window import Window
 from stackcost.counting.counts import (
-    INSTRUCTIONS,
     ONLOAD_WORK,
     RCU_CALLBACKS,
-    STRING_BYTES,
-    SYSTEM_CALLS,
     Count,
     Where,
     read_counts,
@@ -69,7 +67,7 @@ def test_system_calls_are_the_servers_own_by_name() -> None:
     calls = [
         (sample.time, sample.labels, sample.value)
         for sample in samples_of(counts, {"nginx"}, Window(1.0, 2.0))
-        if sample.metric == SYSTEM_CALLS.name
+        if sample.metric == COUNT_SYSTEM_CALLS.name
     ]
     labels = {"task": "nginx", "call": "writev"}
     assert calls == [(1.0, labels, 0), (2.0, labels, 3)]
@@ -132,9 +130,9 @@ def test_only_the_servers_own_work_is_the_servers() -> None:
     def last(side: str, metric: str) -> list[float | None]:
         return [s.value for s in samples if _is(s, side, metric) and s.time == 2.0]
 
-    assert last("server", INSTRUCTIONS.name) == [10]
-    assert last("server", STRING_BYTES.name) == [4]
-    assert sorted(filter(None, last("other", INSTRUCTIONS.name))) == [20, 30]
+    assert last("server", COUNT_INSTRUCTIONS.name) == [10]
+    assert last("server", COUNT_STRING_BYTES.name) == [4]
+    assert sorted(filter(None, last("other", COUNT_INSTRUCTIONS.name))) == [20, 30]
 
 
 def test_work_handed_over_is_the_servers_whichever_task_does_it() -> None:

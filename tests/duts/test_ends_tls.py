@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from stackcost.analysis.readings import Readings
+from stackcost.contracts import metrics
 from stackcost.contracts.dut_settings import DutSettings
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.tls import TlsSettings
@@ -50,7 +51,7 @@ def test_to_end_tls_costs_a_proxy_both_handshakes(tmp_path: Path) -> None:
     against 100 for passing it on.
     """
     ended, passed = (
-        offered(kind, over_tls(), tmp_path / kind).by_label("task.time", "command")
+        offered(kind, over_tls(), tmp_path / kind).by_label(metrics.TASK_TIME, "command")
         for kind in ("dut/tls_nginx", "dut/proxy_nginx")
     )
     assert ended["nginx"] > 2 * passed["nginx"] > 0, (ended, passed)

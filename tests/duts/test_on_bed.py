@@ -12,6 +12,7 @@ from stackcost.analysis.ceiling.bottleneck import find_bottleneck
 from stackcost.analysis.ceiling.settings import Goal, SearchSettings
 from stackcost.analysis.ceiling.stored import SearchKey
 from stackcost.analysis.readings import Readings
+from stackcost.contracts import metrics
 from stackcost.duts.base import Dut
 from stackcost.runs.loads.constant import OVERHANG_S
 from stackcost.runs.loads.search import WARM_UP_S, Steps
@@ -96,7 +97,7 @@ def test_a_table_of_10_000_connections_is_found_to_hold_as_many(session: Profile
         trial = ceiling_trial(session, "flows", 12_000)
     finally:
         become(session, Nftables, tracked_limit=262_144)
-    assert Readings(trial).at("hold").level("conntrack.limit") == 10_000
+    assert Readings(trial).at("hold").level(metrics.CONNTRACK_LIMIT) == 10_000
     assert trial.traffic.held_flows == pytest.approx(10_000, rel=0.01)
     found = find_bottleneck(Readings(trial, DEVICE_CPUS))
     assert found.cause == "connection tracking", found.sentence

@@ -19,6 +19,7 @@ from stackcost.analysis.cpu import (
 )
 from stackcost.analysis.event_summary import summarise_events
 from stackcost.bed.network import existing_namespaces
+from stackcost.contracts import metrics
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.event_settings import EventSettings
@@ -85,7 +86,7 @@ def test_every_connection_passes_and_each_part_has_its_own_cost(
     # is the larger, programs or softirqs, is no law; that the programs' part has what the proxy's
     # own processes were booked with on these cores is one.
     programs = sum_of([own["user"], own["system"]]) or 0
-    booked = seen.by_label("task.time", "process")
+    booked = seen.by_label(metrics.TASK_TIME, "process")
     proxys = (
         sum(booked.get(str(pid), 0.0) for pid in proxy) / trial.traffic.completed * MICROSECONDS
     )

@@ -18,6 +18,8 @@ import pytest
 from stackcost.analysis.cpu import MICROSECONDS, uncorrected_total
 from stackcost.analysis.flows import completed_in
 from stackcost.analysis.readings import Readings
+from stackcost.collect.network import ESTABLISHED
+from stackcost.contracts import metrics
 from stackcost.contracts.load import ConstantLoad, HeldFlows
 from stackcost.contracts.trial import CUT_SHORT, Trial
 from stackcost.host.waiting import wait_until
@@ -138,7 +140,7 @@ def test_nginx_on_another_host_has_its_costs(lab: Lab) -> None:
     assert 0 < spent <= 1.02 * window, "no more than the whole of its one core"
     for metric in ("engine.busy_time", "cpu.exact_time", "softnet.processed", "tcp.counter"):
         assert seen.growth(metric), metric
-    flows = [Readings(each).at("hold").level("tcp.established") for each in held]
+    flows = [Readings(each).at("hold").level(ESTABLISHED) for each in held]
     assert flows[1] - flows[0] == pytest.approx(400, abs=20)
     (folder,) = lab.folder.glob("results/*-figures")
     bed = json.loads((folder / "manifest.json").read_text())["test_bed"]["nginx/kernel"]
@@ -164,7 +166,7 @@ def test_a_peer_and_a_device_can_be_on_another_host(
         way = trial.traffic.frames["to servers"]
         assert way.sent == way.entered == way.left == way.arrived > 5000
     else:
-        assert Readings(trial).growth("engine.busy_time", engine="peer")
+        assert Readings(trial).growth(metrics.ENGINE_BUSY_TIME, engine="peer")
 
 
 @pytest.mark.long

@@ -16,11 +16,9 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from stackcost.analysis.cpu import server_total
 from stackcost.analysis.readings import Readings
-from stackcost.collect.engine import COUNTER
-from stackcost.collect.slab import BYTES
-from stackcost.collect.softnet import DROPPED
 from stackcost.contracts.collector import Collector, Reading
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.metrics import SLAB_BYTES, SOFTNET_DROPPED, TREX_COUNTER
 from stackcost.contracts.sample import Metric, Sample
 from stackcost.live.server import MOST_PAGES, serving
 from stackcost.live.watch import Watch
@@ -39,7 +37,7 @@ class Of(Collector):
         raise NotImplementedError
 
 
-GENERATOR, MEMORY, NETWORK = Of(COUNTER), Of(BYTES), Of(DROPPED)
+GENERATOR, MEMORY, NETWORK = Of(TREX_COUNTER), Of(SLAB_BYTES), Of(SOFTNET_DROPPED)
 ANOTHER_HOST = None
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
+from stackcost.contracts import metrics
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad, OwnLoad
 from stackcost.contracts.trial import Trial
@@ -89,6 +90,6 @@ def test_a_run_offers_it_and_judges_it_by_its_own_rules(bursts: Path, tmp_path: 
         assert load.kind == "own" and load.failed == load.cut_flows == 0
         assert load.completed == load.counter("tcps_connattempt") > 400
         opened = {"engine": "generator", "side": "client", "counter": "tcps_connattempt"}
-        assert seen.rate("trex.counter", **opened) == pytest.approx(400, rel=0.25)
+        assert seen.rate(metrics.TREX_COUNTER, **opened) == pytest.approx(400, rel=0.25)
         told = " ".join(flags_of(seen))
         assert "varied" not in told and "connections/s" not in told, "it is not to be steady"

@@ -19,6 +19,7 @@ from stackcost.analysis.thresholds import FOREIGN_LIMIT
 from stackcost.bed.lock import RunLock
 from stackcost.clients import Clients
 from stackcost.collect.tracking import Tracking
+from stackcost.contracts import metrics
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.counts import StackCheck
 from stackcost.contracts.errors import StackcostError
@@ -209,7 +210,7 @@ def test_programs_and_collectors_of_a_stack_belong_to_the_server(
         number = session.local_server.processes[CONTROL_PLANE]
     seen = Readings(trial, cpus)
     assert {name for name in Tracking.metrics if seen.samples(name.name)}, "its own are read"
-    taken = seen.by_label("task.time", "process")[str(number)]
+    taken = seen.by_label(metrics.TASK_TIME, "process")[str(number)]
     others = [s for s in trial.samples if s.labels.get("command") != CONTROL_PLANE[:15]]
     apart = Readings(replace(trial, samples=others), cpus)
     assert taken > FOREIGN_LIMIT * seen.phases["sustain"].length

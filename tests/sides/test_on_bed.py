@@ -14,6 +14,7 @@ from engine.bench.tools.selfcheck.bed import selfcheck_experiment
 from stackcost.analysis import generators
 from stackcost.analysis.readings import Readings
 from stackcost.bed.lock import RunLock
+from stackcost.contracts import metrics
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad, HeldFlows, SearchStep
 from stackcost.contracts.trial import CUT_SHORT, Trial
@@ -87,7 +88,7 @@ def test_the_sum_of_both_is_exact_to_the_connection(session: ProfileSession) -> 
     assert generators.opened_share(trial, "generator-1") == pytest.approx(0.75, abs=0.01)
     assert set(generators.busy_shares(seen)) == {"generator-1", "generator-2"}
     started = {"engine": "generator", "side": "client", "counter": "tcps_connects"}
-    assert seen.rate("trex.counter", **started) == pytest.approx(RATE, rel=0.25)
+    assert seen.rate(metrics.TREX_COUNTER, **started) == pytest.approx(RATE, rel=0.25)
 
 
 def test_open_flows_are_divided_and_all_of_them_are_held(session: ProfileSession) -> None:

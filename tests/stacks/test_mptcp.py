@@ -11,6 +11,7 @@ from rich.console import Console
 
 from stackcost.analysis.readings import Readings
 from stackcost.bed.network import existing_namespaces
+from stackcost.contracts import metrics
 from stackcost.contracts.counts import NOT_SEEN
 from stackcost.contracts.load import HttpClients
 from stackcost.contracts.placement import Placement
@@ -115,7 +116,7 @@ def test_a_second_subflow_of_every_connection_is_measured(tmp_path: Path) -> Non
             answered, fell_back, joined = (check.observations[each] for each in names)
             assert answered > 0 == fell_back and 0 < joined <= answered
             assert not count or answered == joined == count
-        sockets = Readings(trials[name]).level("slab.active", cache="MPTCP")
+        sockets = Readings(trials[name]).level(metrics.SLAB_ACTIVE, cache="MPTCP")
         assert sockets is not None and sockets >= 2 * count, "of both ends"
     # A response that waits for a retransmission takes 200 ms: 50 connections/s of ten at once.
     assert figures["short"]["http.rate"]["median"] > 500

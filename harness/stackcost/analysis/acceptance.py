@@ -10,6 +10,7 @@ from itertools import pairwise
 from stackcost.analysis.checks import Check
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.steadiness import CLOSEST_S, apart, counter_series
+from stackcost.contracts.metrics import TREX_COUNTER
 from stackcost.contracts.window import Window
 
 MOST_FAILED = 0.00001  # of attempted transactions; as many connections may end by a reset
@@ -65,7 +66,7 @@ def _deviation(what: str, limit: float, series: Sequence[Sequence[float]]) -> Ch
 def _rates(readings: Readings) -> list[float]:
     """Connections that ended, per second, between each two readings."""
     series = apart(
-        counter_series(readings.samples("trex.counter"), _sustain(readings), "tcps_closed")
+        counter_series(readings.samples(TREX_COUNTER), _sustain(readings), "tcps_closed")
     )
     return [(b - a) / (then - now) for (now, a), (then, b) in pairwise(series)]
 
@@ -73,7 +74,7 @@ def _rates(readings: Readings) -> list[float]:
 def _open(readings: Readings) -> list[float]:
     """Connections that were attempted and had not ended, at each reading."""
     sustain = _sustain(readings)
-    samples = readings.samples("trex.counter")
+    samples = readings.samples(TREX_COUNTER)
     ended = dict(counter_series(samples, sustain, "tcps_closed"))
     attempted = counter_series(samples, sustain, "tcps_connattempt")
     return [begun - ended[at] for at, begun in attempted if at in ended]

@@ -30,6 +30,7 @@ from stackcost.analysis.stack_counts import (
     stacks,
 )
 from stackcost.analysis.thresholds import UNMATCHED_LIMIT
+from stackcost.contracts.metrics import IRQ_COUNT, IRQ_TIME, STACK_FIRED, STACK_SAMPLES
 
 MEASURING, TIMERS = "the measurement itself", "timers"
 WAKING, DEVICE = "scheduling and waking", "entry of interrupts and softirqs"
@@ -145,7 +146,7 @@ def why_none(readings: Readings) -> str:
     if found:
         return found.reason
     return (
-        readings.why_unknown("stack.samples") or "the stacks of the server's cores were not sampled"
+        readings.why_unknown(STACK_SAMPLES) or "the stacks of the server's cores were not sampled"
     )
 
 
@@ -193,9 +194,9 @@ def interrupts(readings: Readings) -> list[CategoryTime]:
     us = server_cost(readings).get("irq") or 0.0
     spent, fired, ticked = Counter[str](), 0.0, 0.0
     for cpu in map(str, readings.cpus):
-        spent.update(readings.by_label("irq.time", "vector", cpu=cpu))
-        fired += readings.growth("stack.fired", cpu=cpu) or 0.0
-        ticked += readings.growth("irq.count", cpu=cpu, vector="local_timer") or 0.0
+        spent.update(readings.by_label(IRQ_TIME, "vector", cpu=cpu))
+        fired += readings.growth(STACK_FIRED, cpu=cpu) or 0.0
+        ticked += readings.growth(IRQ_COUNT, cpu=cpu, vector="local_timer") or 0.0
     whole = sum(spent.values())
     parts = []
     for vector, seconds in spent.items():

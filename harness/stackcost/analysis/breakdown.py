@@ -11,19 +11,20 @@ from stackcost.analysis.core_time import Cost, has_peer, kernel_threads, own_pro
 from stackcost.analysis.cpu import at_full_speed, per_connection
 from stackcost.analysis.flows import completed_in
 from stackcost.analysis.readings import Readings
+from stackcost.contracts.metrics import CPU_CYCLES, CPU_INSTRUCTIONS, SOFTIRQ_TIME, TASK_TIME
 
 # Kernel threads carry a number at their end: napi/sc-server0-8193, ksoftirqd/1, kworker/1:2-mm.
 NUMBERED = re.compile(r"^(napi/.*?)-\d*$|^(ksoftirqd|migration|rcu\w*|kworker)/.*$")
 SHOWN_US = 0.1  # what took less per connection is summed up as "others"
 IN_NO_TOTAL = ", in no total"
-HARDWARE = ("cycles", "instructions")
+HARDWARE = {"cycles": CPU_CYCLES, "instructions": CPU_INSTRUCTIONS}
 
 
 def softirq_cost(readings: Readings) -> Cost:
     """Microseconds of the server's cores per connection by softirq vector, such as NET_RX."""
     found: dict[str, float] = defaultdict(float)
     for cpu in readings.cpus:
-        for vector, spent in readings.by_label("softirq.time", "vector", cpu=str(cpu)).items():
+        for vector, spent in readings.by_label(SOFTIRQ_TIME, "vector", cpu=str(cpu)).items():
             found[vector] += spent
     costs = per_connection(readings, {vector: s for vector, s in found.items() if s > 0})
     return at_full_speed(readings, costs, "softirq")
@@ -42,9 +43,9 @@ def thread_cost(readings: Readings) -> Cost:
         names = {
             command
             for process in own
-            for command in readings.by_label("task.time", "command", cpu=str(cpu), process=process)
+            for command in readings.by_label(TASK_TIME, "command", cpu=str(cpu), process=process)
         }
-        for command, spent in readings.by_label("task.time", "command", cpu=str(cpu)).items():
+        for command, spent in readings.by_label(TASK_TIME, "command", cpu=str(cpu)).items():
             if peer and command in names:
                 continue
             counts = not own or command in names or command.startswith(kernel)
@@ -63,11 +64,9 @@ def hardware_cost(readings: Readings) -> Cost:
     """
     connections = completed_in(readings) or 0.0
     costs: Cost = {}
-    for event in HARDWARE:
+    for event, metric in HARDWARE.items():
         for mode in ("user", "kernel"):
-            counts = [
-                readings.growth(f"cpu.{event}", cpu=str(cpu), mode=mode) for cpu in readings.cpus
-            ]
+            counts = [readings.growth(metric, cpu=str(cpu), mode=mode) for cpu in readings.cpus]
             known = [count for count in counts if count is not None]
             whole = (
                 sum(known) / connections if connections >= 1 and len(known) == len(counts) else None

@@ -12,6 +12,7 @@ from stackcost.analysis.core_time import TOLERANCE, accounted_time
 from stackcost.analysis.device import has_backend
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import RECEIVE_SHARE, RESUMED_SHARE
+from stackcost.contracts.metrics import CPU_EXACT_TIME, SOFTIRQ_TIME
 from stackcost.contracts.network import NetworkCounts
 from stackcost.contracts.tls import TlsCounts
 from stackcost.contracts.trial import Trial
@@ -137,7 +138,7 @@ def _receive_work_is_the_servers(readings: Readings) -> Check:
     wanted = f">= {RECEIVE_SHARE:.0%}"
     idle = flows.why_no_connection(readings)
     if share is None or idle:
-        reason = idle or readings.why_unknown("softirq.time") or "no softirq time was read"
+        reason = idle or readings.why_unknown(SOFTIRQ_TIME) or "no softirq time was read"
         return Check(name=name, holds=None, wanted=wanted, seen="unknown", reason=reason)
     return Check(name=name, holds=share >= RECEIVE_SHARE, wanted=wanted, seen=f"{share:.1%}")
 
@@ -147,7 +148,7 @@ def time_is_accounted(readings: Readings) -> Check:
     name = "user + system + irq + softirq + idle (stolen time included) = wall time x cores"
     found = accounted_time(readings.at(readings.trial.traffic.main_phase))
     if found is None:
-        reason = readings.why_unknown("cpu.exact_time") or "exact CPU time was not read"
+        reason = readings.why_unknown(CPU_EXACT_TIME) or "exact CPU time was not read"
         wanted = f"within {TOLERANCE:.0%}"
         return Check(name=name, holds=None, wanted=wanted, seen="unknown", reason=reason)
     ticks = "unknown" if found.ticks is None else f"{found.ticks:.3f} s"

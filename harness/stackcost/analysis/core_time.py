@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from stackcost.analysis.cpu_time import CpuSeconds, cpu_seconds, seconds_by_process
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.stack_counts import sampled_user_share
+from stackcost.contracts import metrics
 from stackcost.contracts.roles import POLL_ROLE
-from stackcost.contracts.sample import Sample
+from stackcost.contracts.sample import Metric, Sample
 
 TOLERANCE = 0.01  # of wall time x cores
 
@@ -51,7 +52,9 @@ class AccountedTime:
 def accounted_time(readings: Readings) -> AccountedTime | None:
     """The account of all cores in a phase; None when a core's was not read."""
     window = readings.window
-    cores = {sample.labels.get("cpu") for sample in readings.samples("cpu.exact_time")} - {None}
+    cores = {sample.labels.get("cpu") for sample in readings.samples(metrics.CPU_EXACT_TIME)} - {
+        None
+    }
     if window is None or not cores:
         return None
     residues = []
@@ -61,7 +64,7 @@ def accounted_time(readings: Readings) -> AccountedTime | None:
             return None
         residues.append(account.residue)
     wall = window.length * len(cores)
-    kinds = readings.by_label("cpu.time", "kind")
+    kinds = readings.by_label(metrics.CPU_TIME, "kind")
     return AccountedTime(
         wall=wall,
         exact=wall - sum(residues),
@@ -75,8 +78,12 @@ SOFTIRQ_THREAD = "ksoftirqd/"  # and those that run softirqs when there are many
 # Its workers. One of them looks through the table of tracked connections for those that are over
 # (net/netfilter/nf_conntrack_core.c, gc_worker), and no worker's name says what it does.
 WORKER_THREAD = "kworker/"
-PROCESS_TIMES = ("process.cpu_time", "backend.cpu_time")  # of the server, and behind a device
-BUSY_PARTS = ("copying", "sending")  # of a polling peer's busy time; the rest is its stack
+# Of the server's processes, and of those behind a device.
+PROCESS_TIMES = (metrics.PROCESS_CPU_TIME, metrics.BACKEND_CPU_TIME)
+BUSY_PARTS = {  # of a polling peer's busy time; the rest is its stack
+    "copying": metrics.ENGINE_COPYING_TIME,
+    "sending": metrics.ENGINE_SENDING_TIME,
+}
 IDLE_TASK = ("idle entry", "idle exit")
 Cost = dict[str, float | None]
 
@@ -133,7 +140,9 @@ def _user_share(readings: Readings) -> float | None:
 
 def _ticks(readings: Readings, kind: str) -> float | None:
     """Seconds of the server's processes that ran on some cores, by the kernel's account."""
-    by_process = [readings.by_label("task.time", "process", cpu=str(cpu)) for cpu in readings.cpus]
+    by_process = [
+        readings.by_label(metrics.TASK_TIME, "process", cpu=str(cpu)) for cpu in readings.cpus
+    ]
     ran = own_processes(readings) & {process for each in by_process for process in each}
     grown = [
         readings.growth(metric, kind=kind, process=process)
@@ -146,7 +155,7 @@ def _ticks(readings: Readings, kind: str) -> float | None:
 
 def is_divided_by_account(readings: Readings) -> bool:
     """Whether the exact account split the time of tasks at system calls for the whole trial."""
-    return bool(readings.series("cpu.exact_time", kind="user"))
+    return bool(readings.series(metrics.CPU_EXACT_TIME, kind="user"))
 
 
 def user_mode_share(readings: Readings, processes: Collection[str]) -> float | None:
@@ -157,7 +166,7 @@ def user_mode_share(readings: Readings, processes: Collection[str]) -> float | N
     if sampled is not None:
         return sampled
     seconds = {"user": 0.0, "system": 0.0}
-    for sample in readings.samples("task.traced_time"):
+    for sample in readings.samples(metrics.TASK_TRACED_TIME):
         if sample.value is not None and sample.labels["process"] in processes:
             seconds[sample.labels["kind"]] += sample.value
     whole = sum(seconds.values())
@@ -179,7 +188,7 @@ def foreign_share(readings: Readings) -> float | None:
         spent
         for cpu in readings.cpus
         for (process, command), spent in seconds_by_process(
-            _of_cpu(readings, "task.time", cpu), window, cpu
+            _of_cpu(readings, metrics.TASK_TIME, cpu), window, cpu
         ).items()
         if str(process) not in known and not command.startswith(kernel_threads(readings))
     )
@@ -196,10 +205,10 @@ def own_series(readings: Readings) -> dict[str, list[list[Sample]]]:
         # A TRex reports whole seconds, which say nothing about a slice.
         "busy": [
             series
-            for series in readings.series("engine.busy_time", engine="peer")
+            for series in readings.series(metrics.ENGINE_BUSY_TIME, engine="peer")
             if not series[0].source.startswith("TRex")
         ],
-        **{part: readings.series(f"engine.{part}_time", engine="peer") for part in BUSY_PARTS},
+        **{part: readings.series(metric, engine="peer") for part, metric in BUSY_PARTS.items()},
     }
     if not readings.trial.traffic.cores_shared:
         own = own_processes(readings)
@@ -207,12 +216,12 @@ def own_series(readings: Readings) -> dict[str, list[list[Sample]]]:
             found[kind] = [
                 series
                 for cpu in readings.cpus
-                for series in readings.series("cpu.exact_time", cpu=str(cpu), kind=kind)
+                for series in readings.series(metrics.CPU_EXACT_TIME, cpu=str(cpu), kind=kind)
             ]
         found["task"] = [
             series
             for cpu in readings.cpus
-            for series in readings.series("task.time", cpu=str(cpu))
+            for series in readings.series(metrics.TASK_TIME, cpu=str(cpu))
             if series[0].labels["process"] in own
             or series[0].labels["command"].startswith(kernel_threads(readings))
         ]
@@ -226,7 +235,8 @@ def _process_seconds(readings: Readings, **wanted: str) -> float | None:
     """
     own = own_processes(readings)
     by_process = [
-        readings.by_label("task.time", "process", cpu=str(cpu), **wanted) for cpu in readings.cpus
+        readings.by_label(metrics.TASK_TIME, "process", cpu=str(cpu), **wanted)
+        for cpu in readings.cpus
     ]
     if not _process_samples(readings) or not any(by_process):
         return None
@@ -252,7 +262,7 @@ def kernel_threads(readings: Readings) -> tuple[str, ...]:
 
     Workers only where connections were tracked.
     """
-    tracked = readings.level("conntrack.entries")
+    tracked = readings.level(metrics.CONNTRACK_ENTRIES)
     return (POLL_THREAD, SOFTIRQ_THREAD, *((WORKER_THREAD,) if tracked else ()))
 
 
@@ -267,7 +277,9 @@ def poll_seconds(readings: Readings) -> float:
 
 
 def _seconds_of(readings: Readings, names: tuple[str, ...]) -> float:
-    by_command = [readings.by_label("task.time", "command", cpu=str(cpu)) for cpu in readings.cpus]
+    by_command = [
+        readings.by_label(metrics.TASK_TIME, "command", cpu=str(cpu)) for cpu in readings.cpus
+    ]
     return sum(
         spent for each in by_command for name, spent in each.items() if name.startswith(names)
     )
@@ -277,12 +289,12 @@ def core_seconds(readings: Readings, cpu: int) -> CpuSeconds | None:
     """Seconds of one core in a phase by kind; None when the trial did not reach the phase."""
     if readings.window is None:
         return None
-    metrics = ("cpu.exact_time", "cpu.traced_time", "cpu.time")
-    samples = [sample for metric in metrics for sample in _of_cpu(readings, metric, cpu)]
+    read = (metrics.CPU_EXACT_TIME, metrics.CPU_TRACED_TIME, metrics.CPU_TIME)
+    samples = [sample for metric in read for sample in _of_cpu(readings, metric, cpu)]
     return cpu_seconds(samples, readings.window, cpu, sampled_user_share(readings.on([cpu])))
 
 
-def _of_cpu(readings: Readings, metric: str, cpu: int) -> list[Sample]:
+def _of_cpu(readings: Readings, metric: Metric, cpu: int) -> list[Sample]:
     return [sample for series in readings.series(metric, cpu=str(cpu)) for sample in series]
 
 
@@ -292,7 +304,7 @@ def receive_share(readings: Readings) -> float | None:
     Receive work: NET_RX softirq anywhere, and the threads that poll an interface on these cores,
     where threaded NAPI without packet steering does all of it.
     """
-    by_cpu = readings.by_label("softirq.time", "cpu", vector="NET_RX")
+    by_cpu = readings.by_label(metrics.SOFTIRQ_TIME, "cpu", vector="NET_RX")
     polls = poll_seconds(readings)
     everywhere = sum(by_cpu.values()) + polls
     if not by_cpu or not everywhere:
@@ -302,26 +314,26 @@ def receive_share(readings: Readings) -> float | None:
 
 def has_peer(readings: Readings) -> bool:
     """Whether the server was a peer: it sends and receives frames without the kernel's stack."""
-    told = ("engine.busy_time", "trex.counter")
+    told = (metrics.ENGINE_BUSY_TIME, metrics.TREX_COUNTER)
     return any(readings.series(metric, engine="peer") for metric in told)
 
 
 def engine_busy_seconds(readings: Readings, engine: str) -> float | None:
     """Seconds in which a polling engine ("generator" or "peer") did work, over all its cores."""
-    return readings.growth("engine.busy_time", engine=engine)
+    return readings.growth(metrics.ENGINE_BUSY_TIME, engine=engine)
 
 
 def engine_busy_share(readings: Readings, engine: str) -> float | None:
     """Share (0 to 1) of an engine's time in which it was busy."""
     busy = engine_busy_seconds(readings, engine)
-    whole = readings.growth("engine.time", engine=engine)
+    whole = readings.growth(metrics.ENGINE_TIME, engine=engine)
     return busy / whole if busy is not None and whole else None
 
 
 def steal_shares(readings: Readings) -> dict[str, float]:
     """Of each core the share (0 to 1) of its time that the hypervisor gave to others."""
-    whole = readings.by_label("cpu.time", "cpu")
-    stolen = readings.by_label("cpu.time", "cpu", kind="steal")
+    whole = readings.by_label(metrics.CPU_TIME, "cpu")
+    stolen = readings.by_label(metrics.CPU_TIME, "cpu", kind="steal")
     return {cpu: stolen.get(cpu, 0.0) / time for cpu, time in whole.items() if time}
 
 

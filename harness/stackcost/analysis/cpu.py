@@ -24,6 +24,12 @@ from stackcost.analysis.flows import completed_in, why_no_connection
 from stackcost.analysis.guest import why_no_time
 from stackcost.analysis.readings import Readings, kept
 from stackcost.analysis.undisturbed import undisturbed
+from stackcost.contracts.metrics import (
+    BACKEND_CPU_TIME,
+    CPU_EXACT_TIME,
+    ENGINE_BUSY_TIME,
+    TASK_TIME,
+)
 from stackcost.contracts.roles import POLL_ROLE
 
 KINDS = ("user", "system", "receive polls")
@@ -39,20 +45,20 @@ def backend_cost(readings: Readings) -> Cost:
     The readings are on the cores on which it runs. "user" and "system" are its processes',
     "receive polls" the kernel's threads for its interface. Empty if there is no such server.
     """
-    roles = {s.labels["process"]: s.labels["role"] for s in readings.samples("backend.cpu_time")}
+    roles = {s.labels["process"]: s.labels["role"] for s in readings.samples(BACKEND_CPU_TIME)}
     if not roles:
         return {}
     threads = {process for process, role in roles.items() if role.startswith(POLL_ROLE)}
     spent: dict[str, float] = defaultdict(float)
     for cpu in readings.cpus:
-        for process, seconds in readings.by_label("task.time", "process", cpu=str(cpu)).items():
+        for process, seconds in readings.by_label(TASK_TIME, "process", cpu=str(cpu)).items():
             spent[process] += seconds
     own = sum(seconds for process, seconds in spent.items() if process in roles.keys() - threads)
     share = user_mode_share(readings, roles.keys() - threads)
     if share is None:
         user, system = (
             sum(
-                readings.growth("backend.cpu_time", process=process, kind=kind) or 0.0
+                readings.growth(BACKEND_CPU_TIME, process=process, kind=kind) or 0.0
                 for process in roles.keys() - threads
             )
             for kind in ("user", "system")
@@ -81,7 +87,7 @@ def uncorrected_cost(readings: Readings) -> Cost:
     """`server_cost` of the whole window, without correction for slowed cores."""
     if has_peer(readings):
         busy = engine_busy_seconds(readings, "peer")
-        told = {part: readings.growth(f"engine.{part}_time", engine="peer") for part in BUSY_PARTS}
+        told = {part: readings.growth(metric, engine="peer") for part, metric in BUSY_PARTS.items()}
         known = {part: spent for part, spent in told.items() if spent is not None}
         parts: Cost = {"busy": busy}
         if busy is not None and known:  # TRex tells none
@@ -118,8 +124,8 @@ def why_no_cost(readings: Readings) -> str:
     lacking = [kind for kind, spent in parts.items() if spent is None]
     if not lacking:
         return ""
-    metrics = ("engine.busy_time",) * has_peer(readings) + ("cpu.exact_time", "task.time")
-    told = next((why for metric in metrics if (why := readings.why_unknown(metric))), "")
+    asked = (ENGINE_BUSY_TIME,) * has_peer(readings) + (CPU_EXACT_TIME, TASK_TIME)
+    told = next((why for metric in asked if (why := readings.why_unknown(metric))), "")
     return told or f"{' and '.join(lacking)} time was not read"
 
 

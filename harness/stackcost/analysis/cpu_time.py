@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from stackcost.analysis.window import growth, known_values
-from stackcost.contracts.sample import Sample
+from stackcost.contracts.metrics import CPU_EXACT_TIME, CPU_TIME, CPU_TRACED_TIME, TASK_TIME
+from stackcost.contracts.sample import Metric, Sample
 from stackcost.contracts.window import Window
 
 
@@ -43,13 +44,13 @@ def cpu_seconds(
 
     `user_share`: of its tasks' time, by samples of stacks; None if they do not tell it.
     """
-    traced = {kind: _level(samples, "cpu.traced_time", cpu, kind) for kind in ("user", "system")}
+    traced = {kind: _level(samples, CPU_TRACED_TIME, cpu, kind) for kind in ("user", "system")}
     ticks = {
-        kind: _growth(samples, window, "cpu.time", cpu, kind)
+        kind: _growth(samples, window, CPU_TIME, cpu, kind)
         for kind in ("user", "nice", "system", "steal")
     }
     irq, softirq, resting, entry, exit_, task, user, system = (
-        _growth(samples, window, "cpu.exact_time", cpu, kind)
+        _growth(samples, window, CPU_EXACT_TIME, cpu, kind)
         for kind in (
             *("irq", "softirq", "idle", "idle entry", "idle exit"),
             *("task", "user", "system"),
@@ -81,7 +82,7 @@ def seconds_by_process(
     series: dict[tuple[str, ...], list[Sample]] = defaultdict(list)
     for sample in samples:
         labels = sample.labels
-        if sample.metric == "task.time" and labels.get("cpu") == str(cpu):
+        if sample.metric == TASK_TIME.name and labels.get("cpu") == str(cpu):
             series[labels["process"], labels["thread"], labels["kind"]].append(sample)
     found: dict[tuple[int, str], float] = defaultdict(float)
     for readings in series.values():
@@ -93,17 +94,17 @@ def seconds_by_process(
 
 
 def _growth(
-    samples: Sequence[Sample], window: Window, metric: str, cpu: int, kind: str
+    samples: Sequence[Sample], window: Window, metric: Metric, cpu: int, kind: str
 ) -> float | None:
     labels = {"cpu": str(cpu), "kind": kind}
-    series = (s for s in samples if s.metric == metric and s.labels == labels)
+    series = (s for s in samples if s.metric == metric.name and s.labels == labels)
     return growth(known_values(series), window)
 
 
-def _level(samples: Sequence[Sample], metric: str, cpu: int, kind: str) -> float | None:
+def _level(samples: Sequence[Sample], metric: Metric, cpu: int, kind: str) -> float | None:
     """Of a metric that a trial has once; None where it is not known."""
     labels = {"cpu": str(cpu), "kind": kind}
-    found = (s.value for s in samples if s.metric == metric and s.labels == labels)
+    found = (s.value for s in samples if s.metric == metric.name and s.labels == labels)
     return next(found, None)
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.counts import FramesPassed
+from stackcost.contracts.metrics import BACKEND_CPU_TIME, CONNTRACK_EVENTS
 from stackcost.contracts.trial import Trial
 
 
@@ -51,13 +52,13 @@ def _lost(way: FramesPassed) -> LostFrames:
 
 def has_backend(trial: Trial) -> bool:
     """Whether a real server answered behind the device: the generator counts no requests."""
-    return any(sample.metric == "backend.cpu_time" for sample in trial.samples)
+    return any(sample.metric == BACKEND_CPU_TIME.name for sample in trial.samples)
 
 
 def tracking_events(readings: Readings) -> dict[str, int]:
     """Growth of connection tracking's counters over the whole trial, by name."""
     found: dict[str, int] = {}
     for phase in readings.phases:
-        for event, grown in readings.at(phase).by_label("conntrack.events", "event").items():
+        for event, grown in readings.at(phase).by_label(CONNTRACK_EVENTS, "event").items():
             found[event] = found.get(event, 0) + round(grown)
     return found

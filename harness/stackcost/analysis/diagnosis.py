@@ -9,7 +9,9 @@ from typing import Literal, NamedTuple
 
 from stackcost.analysis.limits import full_accept_queue
 from stackcost.analysis.readings import Readings
+from stackcost.contracts import metrics
 from stackcost.contracts.counts import Direction, FramesPassed, Limits
+from stackcost.contracts.sample import Metric
 from stackcost.contracts.words import count
 
 Place = Literal[
@@ -88,10 +90,12 @@ def refused(readings: Readings) -> Iterator[Finding]:
     """What an engine, the kernel or connection tracking counts as refused."""
     for engine in ("generator", "peer"):
         for reason, (place, words) in ENGINE_DROPS.items():
-            if number := grown(readings, "engine.drops", engine=engine, reason=reason):
+            if number := grown(readings, metrics.ENGINE_DROPS, engine=engine, reason=reason):
                 yield Finding(place, f"{count(number, 'frame')} of the {engine} {words}")
-        if number := grown(readings, "engine.path_mtu_messages", engine=engine):
-            told = (s for each in readings.series("engine.path_mtu", engine=engine) for s in each)
+        if number := grown(readings, metrics.ENGINE_PATH_MTU_MESSAGES, engine=engine):
+            told = (
+                s for each in readings.series(metrics.ENGINE_PATH_MTU, engine=engine) for s in each
+            )
             least = min((s.value for s in told if s.value), default=0)
             mtu = f"{least:,.0f}" if least else "unknown"
             words = f"routers answered {number:,} longer frames of the {engine}, which sent again"
@@ -102,7 +106,7 @@ def refused(readings: Readings) -> Iterator[Finding]:
         if number := _refused_by_ip(readings, counter):
             yield Finding(place, f"{number:,} {words} ({counter})")
     for event, words in TRACKING_DROPS.items():
-        if number := grown(readings, "conntrack.events", event=event):
+        if number := grown(readings, metrics.CONNTRACK_EVENTS, event=event):
             yield Finding("connection tracking", f"{number:,} {words}")
 
 
@@ -113,31 +117,33 @@ def unresolved(readings: Readings) -> list[str]:
     the kernel answers what it drops ("host unreachable"), once it has given the search up.
     """
     found = set()
-    for series in readings.series("neighbour.unresolved"):
+    for series in readings.series(metrics.NEIGHBOUR_UNRESOLVED):
         here, first = series[0].labels["namespace"], series[0].time
         read = [
-            each.time for each in readings.samples("ip.counter") if each.labels["namespace"] == here
+            each.time
+            for each in readings.samples(metrics.IP_COUNTER)
+            if each.labels["namespace"] == here
         ]
         new = first > min(read, default=first)
         labels = {"counter": "IcmpOutDestUnreachs", "namespace": here}
-        if new or grown(readings, "ip.counter", **labels):
+        if new or grown(readings, metrics.IP_COUNTER, **labels):
             found.add(series[0].labels["address"])
     return sorted(found)
 
 
 def queues(readings: Readings) -> Iterator[Finding]:
     """Queues of the system's kernel that overflowed, or that are full."""
-    if dropped := grown(readings, "softnet.dropped"):
+    if dropped := grown(readings, metrics.SOFTNET_DROPPED):
         words = f"a full backlog dropped {count(dropped, 'packet')} (net.core.netdev_max_backlog)"
         yield Finding("packet queue", words)
-    if overflowed := grown(readings, "tcp.counter", counter="TcpExtListenOverflows"):
+    if overflowed := grown(readings, metrics.TCP_COUNTER, counter="TcpExtListenOverflows"):
         queue = (readings.trial.traffic.limits or Limits()).accept_queue
         room = f" (its length is {queue.limit:,})" if queue else ""
         yield Finding("accept queue", f"the accept queue overflowed {overflowed:,} times{room}")
     elif waiting := full_accept_queue(readings):  # of Onload: not in the kernel's counters
         yield Finding("accept queue", waiting)
     counters = ("TcpExtTCPReqQFullDrop", "TcpExtTCPReqQFullDoCookies")
-    if full := sum(grown(readings, "tcp.counter", counter=counter) for counter in counters):
+    if full := sum(grown(readings, metrics.TCP_COUNTER, counter=counter) for counter in counters):
         yield Finding("SYN queue", f"the queue of half-open connections was full {full:,} times")
 
 
@@ -207,7 +213,7 @@ def unanswered(readings: Readings) -> Iterator[Finding]:
         yield Finding("on the way", words)
 
 
-def grown(readings: Readings, metric: str, **labels: str) -> int:
+def grown(readings: Readings, metric: Metric, **labels: str) -> int:
     """By how much counters grew over the whole trial; 0 when they were not read."""
     parts = (readings.at(phase).growth(metric, **labels) or 0.0 for phase in readings.phases)
     return round(sum(parts))
@@ -215,9 +221,9 @@ def grown(readings: Readings, metric: str, **labels: str) -> int:
 
 def _refused_by_ip(readings: Readings, counter: str) -> int:
     """How many packets a counter refused. IPv6 counts one that is too long twice (ip6_forward)."""
-    number = grown(readings, "ip.counter", counter=counter)
+    number = grown(readings, metrics.IP_COUNTER, counter=counter)
     if counter == "Ip6FragFails":
-        number -= grown(readings, "ip.counter", counter="Ip6InTooBigErrors")
+        number -= grown(readings, metrics.IP_COUNTER, counter="Ip6InTooBigErrors")
     return max(0, number)
 
 
@@ -236,7 +242,7 @@ def _reset(readings: Readings) -> tuple[int, int]:
             "tcps_persistdrop",
         )
     )
-    endless = grown(readings, "engine.drops", engine="generator", reason="endless_program")
+    endless = grown(readings, metrics.ENGINE_DROPS, engine="generator", reason="endless_program")
     by_reset = max(0, before + after - sum(otherwise) - endless)
     refused = min(by_reset, max(0, before - sum(otherwise)))
     return refused, by_reset - refused

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+from stackcost.contracts import metrics
 from stackcost.contracts.event_settings import EXHAUSTING
 from stackcost.contracts.load import DeviceEvent, EventTimeline
-from stackcost.contracts.sample import Sample
+from stackcost.contracts.sample import Metric, Sample
 from stackcost.contracts.trial import Trial
 
 Series = list[tuple[float, float]]
@@ -26,7 +27,10 @@ def group_counter(trial: Trial, group: str, counter: str) -> Series:
     times: dict[float, float] = {}
     wanted = {"group": group, "side": "client"}
     for sample in trial.samples:
-        if sample.metric == "trex.group_counter" and wanted.items() <= sample.labels.items():
+        if (
+            sample.metric == metrics.TREX_GROUP_COUNTER.name
+            and wanted.items() <= sample.labels.items()
+        ):
             times.setdefault(sample.time, 0.0)
             if sample.labels["counter"] == counter:
                 times[sample.time] = sample.value or 0.0
@@ -37,9 +41,11 @@ def group_counter(trial: Trial, group: str, counter: str) -> Series:
     return found
 
 
-def level(trial: Trial, metric: str) -> Series:
+def level(trial: Trial, metric: Metric) -> Series:
     """A gauge of the device."""
-    found = {s.time: s.value for s in trial.samples if s.metric == metric and s.value is not None}
+    found = {
+        s.time: s.value for s in trial.samples if s.metric == metric.name and s.value is not None
+    }
     return [(time - began(trial), value) for time, value in sorted(found.items())]
 
 
@@ -49,7 +55,7 @@ def completion_ms(trial: Trial, group: str, percentile: str) -> Series:
     return [
         (s.time - began(trial), s.value * 1e3)
         for s in trial.samples
-        if s.metric == "engine.latency" and s.labels == wanted and s.value is not None
+        if s.metric == metrics.ENGINE_LATENCY.name and s.labels == wanted and s.value is not None
     ]
 
 
@@ -67,7 +73,8 @@ def core_share(trial: Trial, cpu: int) -> Series:
     samples: list[Sample] = [
         s
         for s in trial.samples
-        if s.metric == "cpu.exact_time" and s.labels == {"cpu": str(cpu), "kind": "softirq"}
+        if s.metric == metrics.CPU_EXACT_TIME.name
+        and s.labels == {"cpu": str(cpu), "kind": "softirq"}
     ]
     return rate([(s.time - began(trial), s.value) for s in samples if s.value is not None])
 
@@ -152,7 +159,7 @@ class EventTrial:
 
     @cached_property
     def _entries(self) -> Series:
-        return level(self.trial, "conntrack.entries")
+        return level(self.trial, metrics.CONNTRACK_ENTRIES)
 
     @cached_property
     def _answered(self) -> Series:

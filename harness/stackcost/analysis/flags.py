@@ -18,6 +18,7 @@ from stackcost.analysis.readings import Readings
 from stackcost.analysis.slowed import slowed_share
 from stackcost.analysis.steadiness import Steadiness, completed_series, served_series, steadiness
 from stackcost.analysis.undisturbed import undisturbed
+from stackcost.contracts import metrics
 from stackcost.contracts.counts import NOT_SEEN, Histograms, StackCheck
 from stackcost.contracts.latency import TLS_HANDSHAKE
 from stackcost.contracts.load import rate_words
@@ -162,8 +163,8 @@ def steadiness_of(readings: Readings) -> Steadiness | None:
     if window is None:
         return None
     if readings.trial.traffic.unit == "request":
-        return steadiness(served_series(readings.samples("server.requests"), window))
-    return steadiness(completed_series(readings.samples("trex.counter"), window))
+        return steadiness(served_series(readings.samples(metrics.SERVER_REQUESTS), window))
+    return steadiness(completed_series(readings.samples(metrics.TREX_COUNTER), window))
 
 
 def _suspended(readings: Readings) -> list[str]:
@@ -202,7 +203,7 @@ def _slowed(readings: Readings) -> list[tuple[float, str]]:
 def _kernel_log(readings: Readings) -> list[str]:
     """Messages of trouble in the kernel's log between the first and the last reading."""
     counts = {}
-    for series in readings.series("kernel_log.messages"):
+    for series in readings.series(metrics.KERNEL_LOG_MESSAGES):
         known = [sample.value for sample in series if sample.value is not None]
         if known and known[-1] > known[0]:
             counts[series[0].labels["kind"]] = known[-1] - known[0]
@@ -215,7 +216,7 @@ def _kernel_log(readings: Readings) -> list[str]:
 def _moved_limits(readings: Readings) -> list[str]:
     """The limit of connection tracking is the whole machine's: any program may change it."""
     limits = dict.fromkeys(
-        s.value for s in readings.samples("conntrack.limit") if s.value is not None
+        s.value for s in readings.samples(metrics.CONNTRACK_LIMIT) if s.value is not None
     )
     if len(limits) < 2:
         return []
@@ -389,7 +390,7 @@ def _wavered(readings: Readings, limit: float) -> list[str]:
 def _of_clients(readings: Readings) -> list[str]:
     found = _what_set_the_rate(readings)
     found += _wavered(readings, thresholds.CLOSED_LOOP_VARIATION_LIMIT)
-    overflows = readings.growth("tcp.counter", counter="TcpExtListenOverflows")
+    overflows = readings.growth(metrics.TCP_COUNTER, counter="TcpExtListenOverflows")
     if overflows:
         found.append(f"the accept queue was full {overflows:.0f} times: SYNs were retransmitted")
     return found

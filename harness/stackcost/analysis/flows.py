@@ -6,6 +6,7 @@ Counter names are TRex's (its `get_counter_desc`), as the generator reports them
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import KEPT_UP
 from stackcost.contracts.load.base import ABORTED
+from stackcost.contracts.metrics import SERVER_REQUESTS, TREX_COUNTER
 
 GENERATORS_CLIENTS = {"engine": "generator", "side": "client"}
 
@@ -19,7 +20,7 @@ def completed_in(readings: Readings) -> float | None:
     tell it of all their time only.
     """
     if readings.trial.traffic.unit == "request":
-        served = readings.growth("server.requests")
+        served = readings.growth(SERVER_REQUESTS)
         whole = readings.trial.traffic.counted
         if served is None and whole and readings.window:
             return whole.rate * readings.window.length
@@ -27,7 +28,7 @@ def completed_in(readings: Readings) -> float | None:
     if missed(readings):
         return None
     return readings.growth_of_difference(
-        "trex.counter", "counter", "tcps_closed", ABORTED, **GENERATORS_CLIENTS
+        TREX_COUNTER, "counter", "tcps_closed", ABORTED, **GENERATORS_CLIENTS
     )
 
 
@@ -57,7 +58,7 @@ def missed(readings: Readings) -> bool:
 
 
 def _grown(readings: Readings, counter: str) -> float | None:
-    return readings.growth("trex.counter", counter=counter, **GENERATORS_CLIENTS)
+    return readings.growth(TREX_COUNTER, counter=counter, **GENERATORS_CLIENTS)
 
 
 def completed_rate(readings: Readings) -> float | None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from stackcost.analysis import thresholds
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.counts import GeneratorShare
+from stackcost.contracts.metrics import ENGINE_BUSY_TIME, ENGINE_TIME
 from stackcost.contracts.trial import Trial
 
 OPENED = "tcps_connattempt"
@@ -16,8 +17,8 @@ def busy_shares(readings: Readings) -> dict[str, float]:
     The name of a single generator is empty. A generator that does not tell is left out.
     """
     readings, wanted = readings.at(readings.trial.traffic.main_phase), {"engine": "generator"}
-    busy = readings.by_label("engine.busy_time", "generator", **wanted)
-    whole = readings.by_label("engine.time", "generator", **wanted)
+    busy = readings.by_label(ENGINE_BUSY_TIME, "generator", **wanted)
+    whole = readings.by_label(ENGINE_TIME, "generator", **wanted)
     return {name: busy[name] / whole[name] for name in busy if whole.get(name)}
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from stackcost.analysis.readings import Readings
+from stackcost.contracts.metrics import MACHINE_GUEST
 
 EMULATION = "emulation"
 MARK = "measured in "  # what a mark begins with
@@ -13,7 +14,7 @@ def guest_by(readings: Readings) -> str:
     return next(
         (
             series[0].labels["by"]
-            for series in readings.series("machine.guest")
+            for series in readings.series(MACHINE_GUEST)
             if series[0].labels.get("by")
         ),
         "",

@@ -8,6 +8,7 @@ from stackcost.analysis import checks, core_time, cpu
 from stackcost.analysis.checks import Check
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.latency import percentile_us
+from stackcost.contracts.metrics import TASK_TIME
 from stackcost.contracts.trial import Trial
 
 
@@ -50,7 +51,7 @@ def load_cpus(readings: Readings) -> list[int]:
     own = set(map(str, readings.trial.traffic.processes))
     ran = {
         sample.labels["cpu"]
-        for sample in readings.samples("task.time")
+        for sample in readings.samples(TASK_TIME)
         if sample.labels.get("process") in own
     }
     return sorted(set(map(int, ran)) - set(readings.cpus))
@@ -72,7 +73,7 @@ def client_cost(readings: Readings) -> dict[str, float | None]:
     else by the kernel's own account of them; "softirq": all of it on the load's cores.
     """
     own = set(map(str, readings.trial.traffic.processes))
-    by_process = readings.by_label("task.time", "process")
+    by_process = readings.by_label(TASK_TIME, "process")
     task = sum(spent for process, spent in by_process.items() if process in own) or None
     counts = readings.trial.traffic.counted
     used = counts.cpu_seconds if counts else {}

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import REACHED
 from stackcost.contracts.counts import Limits
+from stackcost.contracts.metrics import CONNTRACK_ENTRIES
 from stackcost.contracts.words import count
 
 Limit = Literal["open files", "server's own limit", "connection tracking", "client ports"]
@@ -44,7 +45,7 @@ def limits_reached(readings: Readings) -> Iterator[Reached]:
             )
             yield Reached("server's own limit", words)
     most = limits.tracked_connections_limit
-    tracked = [s.value for s in readings.samples("conntrack.entries") if s.value is not None]
+    tracked = [s.value for s in readings.samples(CONNTRACK_ENTRIES) if s.value is not None]
     if most and tracked and max(tracked) >= REACHED * most:
         words = f"netfilter tracked {max(tracked):,.0f} connections; the limit is {most:,}"
         yield Reached("connection tracking", words)

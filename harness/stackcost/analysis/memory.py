@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.slab import SOCKETS, connection_bytes
+from stackcost.contracts import metrics
 
 HOLD = "hold"
 PACKET_BUFFERS = "packet buffer"  # the pool of the engine that is none of flows
@@ -55,25 +56,25 @@ def components(readings: Readings, merged: Merged) -> dict[str, float]:
     "engine reserved": all that its pools took beforehand.
     """
     readings = readings.at(HOLD)
-    caches = readings.by_label("slab.bytes", "cache")
-    pools = readings.by_label("engine.pool_in_use", "pool", engine="peer")
+    caches = readings.by_label(metrics.SLAB_BYTES, "cache")
+    pools = readings.by_label(metrics.ENGINE_POOL_IN_USE, "pool", engine="peer")
     of_flows = [size for pool, size in pools.items() if pool != PACKET_BUFFERS]
     own = connection_slab(readings, merged)
     found = {
         "kernel slab": own,
         "other slab": sum(caches.values()) - (own or 0) if caches else None,
-        "socket buffers": readings.level("sockstat.memory", protocol="TCP"),
-        "process": readings.level("process.pss"),
-        "backend process": readings.level("backend.pss"),
+        "socket buffers": readings.level(metrics.SOCKSTAT_MEMORY, protocol="TCP"),
+        "process": readings.level(metrics.PROCESS_PSS),
+        "backend process": readings.level(metrics.BACKEND_PSS),
         "engine pools": sum(of_flows) if of_flows else None,
-        "engine reserved": readings.level("engine.pool_reserved", engine="peer"),
+        "engine reserved": readings.level(metrics.ENGINE_POOL_RESERVED, engine="peer"),
     }
     return {name: size for name, size in found.items() if size is not None}
 
 
 def connection_slab(readings: Readings, merged: Merged, also: Collection[str] = ()) -> float | None:
     """Bytes of the slab caches that connections are made of, and of others; None if not read."""
-    caches = readings.by_label("slab.bytes", "cache")
+    caches = readings.by_label(metrics.SLAB_BYTES, "cache")
     own = {cache: caches[cache] for cache in also if cache in caches}
     own |= _of_connections(readings, merged)
     return sum(own.values()) if own else None
@@ -81,9 +82,9 @@ def connection_slab(readings: Readings, merged: Merged, also: Collection[str] = 
 
 def _of_connections(readings: Readings, merged: Merged) -> dict[str, float]:
     return connection_bytes(
-        readings.by_label("slab.bytes", "cache"),
-        readings.by_label("slab.objects", "cache"),
-        readings.level("slab.active", cache=SOCKETS),
+        readings.by_label(metrics.SLAB_BYTES, "cache"),
+        readings.by_label(metrics.SLAB_OBJECTS, "cache"),
+        readings.level(metrics.SLAB_ACTIVE, cache=SOCKETS),
         merged,
     )
 
@@ -113,7 +114,7 @@ def cache_lines(holds: Sequence[Readings], merged: Merged) -> dict[str, Line]:
         [
             (
                 held_flows(readings),
-                (hold := readings.at(HOLD)).by_label("slab.bytes", "cache")
+                (hold := readings.at(HOLD)).by_label(metrics.SLAB_BYTES, "cache")
                 | _of_connections(hold, merged),
             )
             for readings in holds
@@ -130,8 +131,8 @@ def socket_lines(holds: Sequence[Readings]) -> dict[str, Line]:
 
 def _sockets(readings: Readings) -> dict[str, float]:
     found = {
-        "own": readings.at(HOLD).level("sockstat.sockets", protocol="TCP", state="inuse"),
-        "backend": readings.at(HOLD).level("backend.sockets"),
+        "own": readings.at(HOLD).level(metrics.SOCKSTAT_SOCKETS, protocol="TCP", state="inuse"),
+        "backend": readings.at(HOLD).level(metrics.BACKEND_SOCKETS),
     }
     return {name: count for name, count in found.items() if count is not None}
 

@@ -20,6 +20,7 @@ from stackcost.analysis.memory import (
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.slab import is_of_connection
 from stackcost.analysis.thresholds import HELD_LIMIT, SOCKETS_LIMIT
+from stackcost.contracts import metrics
 from stackcost.contracts.system import is_device
 
 OTHERS = "others"
@@ -45,7 +46,7 @@ def owners(holds: Sequence[Readings]) -> dict[str, dict[str, Owned]]:
     )
     flows = sum(held_flows(readings) for readings in holds)
     for readings in holds:
-        for place, metric in enumerate(("slab.left", "slab.passed")):
+        for place, metric in enumerate((metrics.SLAB_LEFT, metrics.SLAB_PASSED)):
             for sample in readings.samples(metric):
                 if sample.value:
                     cache, stack = sample.labels["cache"], sample.labels["stack"]
@@ -79,9 +80,9 @@ OWN_STACK = ("engine pools",)
 # TRex reports no pools of flows; it takes each flow from the heap (src/44bsd/flow_table.cpp).
 ON_HEAP = ("process",)
 READ_FROM = {
-    "kernel slab": "slab.bytes",
-    "socket buffers": "sockstat.memory",
-    "process": "process.pss",
+    "kernel slab": metrics.SLAB_BYTES,
+    "socket buffers": metrics.SOCKSTAT_MEMORY,
+    "process": metrics.PROCESS_PSS,
 }
 BELOW_NOTHING = "the sum of the slopes is negative: this is noise, not memory of flows"
 BELOW_A_BYTE = "less than a byte for each flow: this is noise, and no flow has memory of its own"
@@ -199,8 +200,10 @@ class HoldTrials:
     def _unread(self) -> str:
         """Which kind that counts was to be read and never was, and why; empty if there is none."""
         for kind in self._wanted():
-            reasons = (readings.why_unknown(READ_FROM.get(kind, "")) for readings in self.trials)
-            if kind not in self._every_kind and (why := next(filter(None, reasons), "")):
+            if kind in self._every_kind or kind not in READ_FROM:
+                continue
+            reasons = (readings.why_unknown(READ_FROM[kind]) for readings in self.trials)
+            if why := next(filter(None, reasons), ""):
                 return f"{kind}: {why}"
         return ""
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from stackcost.contracts.load import MixedLoad
-from stackcost.contracts.sample import Sample
+from stackcost.contracts.metrics import CONNTRACK_ENTRIES, CONNTRACK_LIMIT, TREX_GROUP_COUNTER
+from stackcost.contracts.sample import Metric, Sample
 from stackcost.contracts.trial import Trial
 
 WHOLE = 0.99  # of a group's flows or datagrams
@@ -113,8 +114,8 @@ def steps_of(mixed: MixedLoad, samples: Sequence[Sample]) -> list[Step]:
         step = Step(
             flows_per_second=watched.flows_per_second,
             started=started / (until - since),
-            table_full=_highest(samples, "conntrack.entries", since, until)
-            >= TABLE_FULL * _highest(samples, "conntrack.limit", since, until)
+            table_full=_highest(samples, CONNTRACK_ENTRIES, since, until)
+            >= TABLE_FULL * _highest(samples, CONNTRACK_LIMIT, since, until)
             > 0,
             whole=_whole(before, after),
         )
@@ -122,9 +123,9 @@ def steps_of(mixed: MixedLoad, samples: Sequence[Sample]) -> list[Step]:
     return steps
 
 
-def _highest(samples: Sequence[Sample], metric: str, since: float, until: float) -> float:
+def _highest(samples: Sequence[Sample], metric: Metric, since: float, until: float) -> float:
     """The highest value of a gauge of the device; 0 if it has none."""
-    inside = (s.value for s in samples if s.metric == metric and since <= s.time <= until)
+    inside = (s.value for s in samples if s.metric == metric.name and since <= s.time <= until)
     return max((value for value in inside if value is not None), default=0.0)
 
 
@@ -135,11 +136,11 @@ def _counts(samples: Sequence[Sample], edge: float) -> Counts:
     """Client counters by group at the first reading from `edge` on."""
     found: Counts = {}
     reading = min(
-        (s.time for s in samples if s.metric == "trex.group_counter" and s.time >= edge),
+        (s.time for s in samples if s.metric == TREX_GROUP_COUNTER.name and s.time >= edge),
         default=None,
     )
     for sample in samples:
-        at_edge = sample.metric == "trex.group_counter" and sample.time == reading
+        at_edge = sample.metric == TREX_GROUP_COUNTER.name and sample.time == reading
         if at_edge and sample.labels["side"] == "client":
             group = found.setdefault(sample.labels["group"], {})
             group[sample.labels["counter"]] = sample.value or 0.0

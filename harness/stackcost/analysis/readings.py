@@ -13,7 +13,8 @@ from typing import Any, Self, TypeVar
 
 from stackcost.analysis import window as cutting
 from stackcost.analysis.steadiness import after_warm_up
-from stackcost.contracts.sample import Kind, Sample
+from stackcost.contracts.metrics import TREX_COUNTER
+from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 
@@ -39,7 +40,7 @@ class Readings:
         self._metrics = _by_series(trial.samples)
         self.phases, self.warm_up_s = dict(trial.phases), None
         if "unsteady" in trial.traffic.flags:  # so a steady rate was asked for
-            counters = self.samples("trex.counter")
+            counters = self.samples(TREX_COUNTER)
             self.phases, self.warm_up_s = after_warm_up(trial.phases, counters)
 
     @property
@@ -63,13 +64,13 @@ class Readings:
             other.phase, other.cpus, other._found = phase, cpus, {}
         return self._found[phase, cpus]  # type: ignore[no-any-return]
 
-    def growth(self, metric: str, **wanted: str) -> float | None:
+    def growth(self, metric: Metric, **wanted: str) -> float | None:
         """By how much counters grew in a phase, summed over the series; None when not read."""
         return self._sum(metric, cutting.growth, wanted)
 
     def growth_of_difference(
         self,
-        metric: str,
+        metric: Metric,
         label: str,
         whole: str,
         parts: Collection[str],
@@ -94,16 +95,16 @@ class Readings:
         known = [each for each in grown if each is not None]
         return sum(known) if known else None
 
-    def rate(self, metric: str, **wanted: str) -> float | None:
+    def rate(self, metric: Metric, **wanted: str) -> float | None:
         """Growth of a counter per second of the phase."""
         grown = self.growth(metric, **wanted)
         return None if grown is None else grown / self.phases[self.phase].length
 
-    def level(self, metric: str, **wanted: str) -> float | None:
+    def level(self, metric: Metric, **wanted: str) -> float | None:
         """Median level of each series in a phase, summed over the series; None when not read."""
         return self._sum(metric, cutting.level, wanted)
 
-    def by_label(self, metric: str, label: str, **wanted: str) -> dict[str, float]:
+    def by_label(self, metric: Metric, label: str, **wanted: str) -> dict[str, float]:
         """Growth of counters, or level of gauges, per value of one label; unknown ones absent."""
         found: dict[str, float] = defaultdict(float)
         for labels, samples in self._matching(metric, wanted):
@@ -113,36 +114,37 @@ class Readings:
                 found[dict(labels).get(label, "")] += value
         return dict(found)
 
-    def samples(self, *metrics: str) -> list[Sample]:
+    def samples(self, *metrics: Metric) -> list[Sample]:
         """All samples of some metrics."""
         return [s for metric in metrics for _, part in self._matching(metric, {}) for s in part]
 
-    def series(self, metric: str, **wanted: str) -> list[list[Sample]]:
+    def series(self, metric: Metric, **wanted: str) -> list[list[Sample]]:
         """The samples of each series of a metric, in order of reading."""
         return [samples for _, samples in self._matching(metric, wanted)]
 
-    def why_unknown(self, metric: str) -> str:
+    def why_unknown(self, metric: Metric) -> str:
         """The reason a collector gave for not knowing a metric; empty when it gave none."""
         reasons = (sample.reason for sample in self.samples(metric))
         return next((reason for reason in reasons if reason), "")
 
-    def _sum(self, metric: str, cut: Cut, wanted: dict[str, str]) -> float | None:
+    def _sum(self, metric: Metric, cut: Cut, wanted: dict[str, str]) -> float | None:
         series = self._matching(metric, wanted)
         values = [self._cut(metric, labels, cut) for labels, _ in series]
         known = [value for value in values if value is not None]
         return sum(known) if known else None
 
-    def _cut(self, metric: str, labels: Labels, cut: Cut) -> float | None:
+    def _cut(self, metric: Metric, labels: Labels, cut: Cut) -> float | None:
         if self.window is None:
             return None
-        if (metric, labels) not in self._known:
-            self._known[metric, labels] = cutting.known_values(self._metrics[metric][labels])
-        return cut(self._known[metric, labels], self.window)
+        key = metric.name, labels
+        if key not in self._known:
+            self._known[key] = cutting.known_values(self._metrics[metric.name][labels])
+        return cut(self._known[key], self.window)
 
     def _matching(
-        self, metric: str, wanted: dict[str, str]
+        self, metric: Metric, wanted: dict[str, str]
     ) -> Iterator[tuple[Labels, list[Sample]]]:
-        for labels, samples in self._metrics.get(metric, {}).items():
+        for labels, samples in self._metrics.get(metric.name, {}).items():
             if wanted.items() <= dict(labels).items():
                 yield labels, samples
 

@@ -1,6 +1,8 @@
 """Whether something outside of this machine made the server's cores slower during a trial."""
 
 from stackcost.analysis.readings import Readings
+from stackcost.contracts import metrics
+from stackcost.contracts.sample import Metric
 
 
 def slowed_share(readings: Readings) -> float | None:
@@ -15,22 +17,23 @@ def slowed_share(readings: Readings) -> float | None:
 
 def memory_read_seconds(readings: Readings) -> float | None:
     """Time of one read from beyond a core's own caches, mean of the cores; None when not read."""
-    return _mean_seconds(readings, "core.memory_read_time")
+    return _mean_seconds(readings, metrics.CORE_MEMORY_READ_TIME)
 
 
 def system_call_seconds(readings: Readings) -> float | None:
     """What a pair of known system calls took on the server's cores; None when not read."""
-    return _mean_seconds(readings, "core.system_call_time")
+    return _mean_seconds(readings, metrics.CORE_SYSTEM_CALL_TIME)
 
 
-def _mean_seconds(readings: Readings, metric: str) -> float | None:
-    spent, count = readings.growth(metric), readings.growth("core.work_count")
+def _mean_seconds(readings: Readings, metric: Metric) -> float | None:
+    spent, count = readings.growth(metric), readings.growth(metrics.CORE_WORK_COUNT)
     return spent / count if spent is not None and count else None
 
 
 def _of_core(readings: Readings, cpu: int) -> float | None:
     spent, count = (
-        readings.growth(metric, cpu=str(cpu)) for metric in ("core.work_time", "core.work_count")
+        readings.growth(metric, cpu=str(cpu))
+        for metric in (metrics.CORE_WORK_TIME, metrics.CORE_WORK_COUNT)
     )
     least = least_seconds(readings, cpu)
     if spent is None or not count or not least:
@@ -44,7 +47,7 @@ def least_seconds(readings: Readings, cpu: int) -> float | None:
     return min(
         (
             sample.value
-            for sample in readings.samples("core.work_least")
+            for sample in readings.samples(metrics.CORE_WORK_LEAST)
             if sample.labels.get("cpu") == str(cpu) and sample.value is not None
         ),
         default=None,

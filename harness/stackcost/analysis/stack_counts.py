@@ -13,6 +13,7 @@ from typing import NamedTuple
 from stackcost.analysis.readings import Readings, kept
 from stackcost.analysis.thresholds import SHARE_SAMPLES
 from stackcost.contracts.functions import RETURNS
+from stackcost.contracts.metrics import STACK_SAMPLES
 from stackcost.contracts.sample import Sample
 
 TASKS = ("user", "system")
@@ -41,7 +42,7 @@ def stacks(readings: Readings) -> list[StackCount]:
     if window is None:
         return []
     wanted, found = set(map(str, readings.cpus)), []
-    for series in readings.series("stack.samples"):
+    for series in readings.series(STACK_SAMPLES):
         labels = series[0].labels
         if labels.get("cpu") not in wanted:
             continue

@@ -30,6 +30,7 @@ from stackcost.analysis.summary import (
     TrialRow,
 )
 from stackcost.contracts.load import ESTABLISHED, HeldFlows
+from stackcost.contracts.metrics import CPU_EXACT_TIME, ENGINE_BUSY_TIME, ENGINE_TIME
 from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
 
@@ -44,7 +45,7 @@ def core_shares(trials: Sequence[Readings]) -> dict[str, dict[str, float]]:
     """
     shares: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for readings in trials:
-        for core in readings.by_label("cpu.exact_time", "cpu"):
+        for core in readings.by_label(CPU_EXACT_TIME, "cpu"):
             length = readings.phases["sustain"].length
             for kind, spent in _seconds(readings, core).items():
                 shares[core][kind].append(spent / length)
@@ -62,8 +63,8 @@ def _seconds(readings: Readings, core: str) -> dict[str, float]:
     account = core_seconds(readings, int(core))
     kinds = asdict(account) if account else {}
     seconds = {kind: kinds[kind] for kind in KINDS if kinds.get(kind) is not None}
-    whole = readings.growth("engine.time", cpu=core)
-    busy = readings.growth("engine.busy_time", cpu=core)
+    whole = readings.growth(ENGINE_TIME, cpu=core)
+    busy = readings.growth(ENGINE_BUSY_TIME, cpu=core)
     if whole is None or busy is None:
         return seconds
     left = seconds[IDLE_POLLING] = whole - busy

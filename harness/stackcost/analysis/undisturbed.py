@@ -16,6 +16,7 @@ from stackcost.analysis.flows import completed_rate, kept_up
 from stackcost.analysis.readings import Readings, kept
 from stackcost.analysis.slowed import least_seconds, slowed_share
 from stackcost.analysis.thresholds import SLOWED_LIMIT, UNDISTURBED_LEAST_S
+from stackcost.contracts.metrics import CORE_WORK_COUNT, CORE_WORK_TIME
 from stackcost.contracts.sample import Sample
 
 
@@ -95,12 +96,12 @@ def _edges(readings: Readings) -> np.ndarray:
 
 
 def _work(readings: Readings, core: int) -> list[list[Sample]]:
-    return readings.series("core.work_time", cpu=str(core))
+    return readings.series(CORE_WORK_TIME, cpu=str(core))
 
 
 def _slowed(readings: Readings, core: int, edges: np.ndarray) -> np.ndarray:
     """By slice; infinite where the work was not done."""
-    (spent,), (count,) = _work(readings, core), readings.series("core.work_count", cpu=str(core))
+    (spent,), (count,) = _work(readings, core), readings.series(CORE_WORK_COUNT, cpu=str(core))
     done = np.diff(_at(count, edges))
     least = least_seconds(readings, core)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -12,11 +12,10 @@ from pathlib import Path
 from stackcost.collect.bpf import BpfObject
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.metrics import THREAD_BLOCKED_TIME
 from stackcost.contracts.sample import Kind, Metric, Sample
 
-TRACEPOINT = "tracepoint sched:sched_switch"
-BLOCKED = Metric("thread.blocked_time", "s", Kind.COUNTER, TRACEPOINT)
-TIMES = Metric("thread.blocked_times", "1", Kind.COUNTER, TRACEPOINT)
+TIMES = Metric("thread.blocked_times", "1", Kind.COUNTER, THREAD_BLOCKED_TIME.source)
 LOOP, POOL = "event loop", "thread pool"
 MAX_THREADS = 1024
 NANOSECOND = 1e-9
@@ -38,7 +37,7 @@ class BlockedTime(Collector):
     """Reads the waits of processes' threads. `processes`: ids by role, at most a few hundred."""
 
     name = "blocked time"
-    metrics = (BLOCKED, TIMES)
+    metrics = (THREAD_BLOCKED_TIME, TIMES)
 
     def __init__(self, processes: Mapping[str, int]):
         self._roles = {number: role for role, number in processes.items()}
@@ -66,7 +65,7 @@ class BlockedTime(Collector):
                 ]
                 labels = {"role": role, "process": str(number), "part": part}
                 blocked = sum(wait.nanoseconds for wait in own) * NANOSECOND
-                samples.append(BLOCKED.sample(now, blocked, **labels))
+                samples.append(THREAD_BLOCKED_TIME.sample(now, blocked, **labels))
                 samples.append(TIMES.sample(now, sum(wait.times for wait in own), **labels))
         return samples
 

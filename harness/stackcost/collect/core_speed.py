@@ -19,18 +19,19 @@ from pathlib import Path
 
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.contracts.metrics import (
+    CORE_MEMORY_READ_TIME,
+    CORE_SYSTEM_CALL_TIME,
+    CORE_WORK_COUNT,
+    CORE_WORK_LEAST,
+    CORE_WORK_TIME,
+)
+from stackcost.contracts.sample import Sample
 from stackcost.host.compiler import compile_program
 from stackcost.host.liveness import check_lives
 from stackcost.host.namespace import end_group
 
 SOURCE = Path(__file__).with_name("core_speed.c")
-WORK = "known work every 50 ms (core_speed.c)"
-WORK_TIME = Metric("core.work_time", "s", Kind.COUNTER, WORK)
-WORK_COUNT = Metric("core.work_count", "1", Kind.COUNTER, WORK)
-MEMORY_READ_TIME = Metric("core.memory_read_time", "s", Kind.COUNTER, WORK)
-SYSTEM_CALL_TIME = Metric("core.system_call_time", "s", Kind.COUNTER, WORK)
-WORK_LEAST = Metric("core.work_least", "s", Kind.GAUGE, WORK)
 READS, CALLS = 16, 2  # kReads and kCalls of core_speed.c
 READ_TRIES = 100_000  # the program writes for less than a microsecond, 20 times a second
 NANOSECOND = 1e-9
@@ -55,7 +56,13 @@ class CoreSpeed(Collector):
 
     name = "core speed"
     often = True
-    metrics = (WORK_TIME, WORK_COUNT, MEMORY_READ_TIME, SYSTEM_CALL_TIME, WORK_LEAST)
+    metrics = (
+        CORE_WORK_TIME,
+        CORE_WORK_COUNT,
+        CORE_MEMORY_READ_TIME,
+        CORE_SYSTEM_CALL_TIME,
+        CORE_WORK_LEAST,
+    )
 
     def __init__(self, cpus: Collection[int]):
         self._cpus = cpus
@@ -76,15 +83,15 @@ class CoreSpeed(Collector):
             check_lives(process.pid, f"the program that measures core {cpu} has failed: it")
             seen, now = _settled(speed), time.monotonic()
             labels = {"cpu": str(cpu)}
-            samples.append(WORK_TIME.sample(now, seen.sum_ns * NANOSECOND, **labels))
-            samples.append(WORK_COUNT.sample(now, seen.count, **labels))
+            samples.append(CORE_WORK_TIME.sample(now, seen.sum_ns * NANOSECOND, **labels))
+            samples.append(CORE_WORK_COUNT.sample(now, seen.count, **labels))
             for metric, spent_ns, times in (
-                (MEMORY_READ_TIME, seen.sum_reads_ns, READS),
-                (SYSTEM_CALL_TIME, seen.sum_calls_ns, CALLS),
+                (CORE_MEMORY_READ_TIME, seen.sum_reads_ns, READS),
+                (CORE_SYSTEM_CALL_TIME, seen.sum_calls_ns, CALLS),
             ):
                 samples.append(metric.sample(now, spent_ns * NANOSECOND / times, **labels))
             if seen.least_ns < NONE_YET:
-                samples.append(WORK_LEAST.sample(now, seen.least_ns * NANOSECOND, **labels))
+                samples.append(CORE_WORK_LEAST.sample(now, seen.least_ns * NANOSECOND, **labels))
         return samples
 
     def process_ids(self) -> list[int]:

@@ -5,7 +5,8 @@ import time
 from pathlib import Path
 
 from stackcost.contracts.collector import Collector
-from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.contracts.metrics import CPU_TIME
+from stackcost.contracts.sample import Sample
 
 STAT = Path("/proc/stat")
 # Order of the columns, Documentation/filesystems/proc.rst. "user" and "nice" hold guest time too.
@@ -21,7 +22,6 @@ KINDS = (
     "guest",
     "guest_nice",
 )
-CPU_TIME = Metric("cpu.time", "s", Kind.COUNTER, "/proc/stat")
 
 
 class CpuTime(Collector):

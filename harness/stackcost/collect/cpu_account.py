@@ -30,6 +30,15 @@ from pathlib import Path
 from stackcost.collect.bpf import BpfObject, Entries
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.metrics import (
+    CPU_EXACT_TIME,
+    CPU_TRACED_TIME,
+    IRQ_COUNT,
+    IRQ_TIME,
+    SOFTIRQ_TIME,
+    TASK_TIME,
+    TASK_TRACED_TIME,
+)
 from stackcost.contracts.sample import DeferredSamples, Kind, Metric, Sample
 from stackcost.host.cores import online_cpus
 
@@ -61,23 +70,11 @@ MAX_TASKS = 16384
 RECENT = 8
 NANOSECOND = 1e-9
 
-TRACEPOINTS = "tracepoints irq:*, irq_vectors:*, sched:sched_switch, power:cpu_idle"
-CPU_TIME = Metric("cpu.exact_time", "s", Kind.COUNTER, TRACEPOINTS)
-SOFTIRQ_TIME = Metric("softirq.time", "s", Kind.COUNTER, "tracepoints irq:softirq_entry, _exit")
 SOFTIRQ_COUNT = Metric("softirq.count", "1", Kind.COUNTER, "tracepoint irq:softirq_entry")
-INTERRUPT_TIME = Metric("irq.time", "s", Kind.COUNTER, "tracepoints irq:irq_handler_*, irq_vectors")
-INTERRUPT_COUNT = Metric(
-    "irq.count", "1", Kind.COUNTER, "tracepoints irq:irq_handler_entry, irq_vectors"
-)
-BY_VECTOR = (SOFTIRQ_TIME, SOFTIRQ_COUNT, INTERRUPT_TIME, INTERRUPT_COUNT)
-OF_KINDS = (CPU_TIME, *BY_VECTOR)
-SYSTEM_CALLS = "tracepoints raw_syscalls:*, in the warm-up"
-OF_MODES = (
-    Metric("cpu.traced_time", "s", Kind.GAUGE, SYSTEM_CALLS),
-    Metric("task.traced_time", "s", Kind.GAUGE, SYSTEM_CALLS),
-)
-TASK_TIME = Metric("task.time", "s", Kind.COUNTER, "tracepoint sched:sched_switch")
-SWITCHES = Metric("task.switches", "1", Kind.COUNTER, "tracepoint sched:sched_switch")
+BY_VECTOR = (SOFTIRQ_TIME, SOFTIRQ_COUNT, IRQ_TIME, IRQ_COUNT)
+OF_KINDS = (CPU_EXACT_TIME, *BY_VECTOR)
+OF_MODES = (CPU_TRACED_TIME, TASK_TRACED_TIME)
+SWITCHES = Metric("task.switches", "1", Kind.COUNTER, TASK_TIME.source)
 
 
 class Detail(Enum):
@@ -233,7 +230,7 @@ class CpuAccount(Collector):
         if self._detail is Detail.TASKS:
             parts[OF_KINDS] = partial(_not_booked, now)
         else:
-            parts[(CPU_TIME,)] = partial(self._of_kinds, accounts)
+            parts[(CPU_EXACT_TIME,)] = partial(self._of_kinds, accounts)
             parts[BY_VECTOR] = partial(_of_vectors, accounts)
         return DeferredSamples(parts)
 
@@ -259,7 +256,7 @@ class CpuAccount(Collector):
             }
             for kind, spent in kinds.items():
                 until = account.until * NANOSECOND
-                yield CPU_TIME.sample(until, spent * NANOSECOND, cpu=str(cpu), kind=kind)
+                yield CPU_EXACT_TIME.sample(until, spent * NANOSECOND, cpu=str(cpu), kind=kind)
 
     def _of_tasks(self, now: float, tasks: Entries) -> list[Sample]:
         return [
@@ -295,8 +292,8 @@ def _of_vectors(accounts: Accounts) -> Iterator[Sample]:
             (
                 account.interrupt,
                 account.interrupt_count,
-                INTERRUPT_TIME,
-                INTERRUPT_COUNT,
+                IRQ_TIME,
+                IRQ_COUNT,
                 INTERRUPTS,
             ),
         ):

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.contracts.metrics import ENERGY_USED
+from stackcost.contracts.sample import Sample
 
 POWERCAP = Path("/sys/class/powercap")
 PACKAGES = "intel-rapl:[0-9]*"
-USED = Metric("energy.used", "J", Kind.COUNTER, "/sys/class/powercap/intel-rapl:*/energy_uj")
 JOULE = 1e6  # in microjoules
 
 
@@ -23,7 +23,7 @@ class Energy(Collector):
     """
 
     name = "energy"
-    metrics = (USED,)
+    metrics = (ENERGY_USED,)
 
     def __init__(self, folder: Path = POWERCAP):
         self._folder = folder
@@ -39,7 +39,7 @@ class Energy(Collector):
                 f"the energy is not known: there is no intel-rapl in {self._folder}, as on most "
                 "virtual machines"
             )
-        return [USED.sample(now, self._joules(each), package=each.name) for each in packages]
+        return [ENERGY_USED.sample(now, self._joules(each), package=each.name) for each in packages]
 
     def _joules(self, package: Path) -> float:
         read = int((package / "energy_uj").read_text())

@@ -7,9 +7,22 @@ lacks are unknown there, never 0.
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from stackcost.contracts.collector import Collector
+from stackcost.contracts.metrics import (
+    ENGINE_BUSY_TIME,
+    ENGINE_COPYING_TIME,
+    ENGINE_DROPS,
+    ENGINE_PATH_MTU,
+    ENGINE_PATH_MTU_MESSAGES,
+    ENGINE_POOL_IN_USE,
+    ENGINE_POOL_RESERVED,
+    ENGINE_SENDING_TIME,
+    ENGINE_TIME,
+    TREX_COUNTER,
+)
 from stackcost.contracts.sample import Kind, Metric, Sample
 
 CPU_METHOD, MEMORY_METHOD = "stackcost_get_cpu", "stackcost_get_memory"
@@ -17,35 +30,17 @@ SCHEDULE_METHOD = "stackcost_get_schedule"
 DROPS_METHOD = "stackcost_get_drops"
 TLS_METHOD = "stackcost_get_tls"
 TLS_KEYS_METHOD = "stackcost_take_tls_keys"
-COUNTER = Metric("trex.counter", "1", Kind.COUNTER, "TRex get_stats() traffic")
-BUSY_TIME = Metric("engine.busy_time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} busy_cycles / tsc_hz")
-WHOLE_TIME = Metric("engine.time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} total_cycles / tsc_hz")
-SENDING_TIME = Metric(
-    "engine.sending_time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} sending_cycles / tsc_hz"
-)
-COPYING_TIME = Metric(
-    "engine.copying_time", "s", Kind.COUNTER, f"RPC {CPU_METHOD} copying_cycles / tsc_hz"
-)
 UTILIZATION = "get_utilization"  # of TRex, in percent
-TREX_BUSY_TIME = Metric(
-    "engine.busy_time", "s", Kind.COUNTER, f"TRex {UTILIZATION} cpu history, newest, over time"
+TREX_BUSY_TIME = replace(
+    ENGINE_BUSY_TIME, source=f"TRex {UTILIZATION} cpu history, newest, over time"
 )
-TREX_WHOLE_TIME = Metric(
-    "engine.time", "s", Kind.COUNTER, f"TRex {UTILIZATION}: time between reads"
-)
+TREX_WHOLE_TIME = replace(ENGINE_TIME, source=f"TRex {UTILIZATION}: time between reads")
 SHARED_CORE = (
     "TRex runs control and data on one core; there its own account of its work is wrong, and "
     "the time of its threads includes polling"
 )
-IN_USE = Metric("engine.pool_in_use", "B", Kind.GAUGE, f"RPC {MEMORY_METHOD} in_use x object_bytes")
 OBJECTS = Metric("engine.pool_objects", "1", Kind.GAUGE, f"RPC {MEMORY_METHOD} in_use")
 STARTS = Metric("engine.starts", "1", Kind.COUNTER, f"RPC {SCHEDULE_METHOD}")
-DROPS = Metric("engine.drops", "1", Kind.COUNTER, f"RPC {DROPS_METHOD}")
-PATH_MTU = Metric("engine.path_mtu", "B", Kind.GAUGE, f"RPC {DROPS_METHOD} path_mtu, least")
-PATH_MTU_MESSAGES = Metric(
-    "engine.path_mtu_messages", "1", Kind.COUNTER, f"RPC {DROPS_METHOD} path_mtu, accepted"
-)
-RESERVED = Metric("engine.pool_reserved", "B", Kind.GAUGE, f"RPC {MEMORY_METHOD} reserved_bytes")
 
 
 class EngineClient(Protocol):
@@ -64,7 +59,16 @@ class EngineClient(Protocol):
 class Engine(Collector):
     """Reads one engine. `engine`: what it is in this trial, "generator" or "peer"."""
 
-    metrics = (COUNTER, DROPS, IN_USE, OBJECTS, PATH_MTU, PATH_MTU_MESSAGES, RESERVED, STARTS)
+    metrics = (
+        TREX_COUNTER,
+        ENGINE_DROPS,
+        ENGINE_POOL_IN_USE,
+        OBJECTS,
+        ENGINE_PATH_MTU,
+        ENGINE_PATH_MTU_MESSAGES,
+        ENGINE_POOL_RESERVED,
+        STARTS,
+    )
 
     def __init__(self, engine: str, client: EngineClient):
         self.name = engine
@@ -82,14 +86,16 @@ class Engine(Collector):
             for counter, value in traffic[side].items():
                 if isinstance(value, int | float):
                     labels = {**self._labels, "side": side, "counter": counter}
-                    yield COUNTER.sample(now, value, **labels)
+                    yield TREX_COUNTER.sample(now, value, **labels)
 
     def _drops(self) -> Iterable[Sample]:
         """Of all cores by reason, "lost" and "refused" by the ports' devices; what routers said was
         too long.
         """
         if not self._client.supports(DROPS_METHOD):
-            yield from _lacking(DROPS_METHOD, self._labels, DROPS, PATH_MTU, PATH_MTU_MESSAGES)
+            yield from _lacking(
+                DROPS_METHOD, self._labels, ENGINE_DROPS, ENGINE_PATH_MTU, ENGINE_PATH_MTU_MESSAGES
+            )
             return
         answer = self._client.call(DROPS_METHOD, {})
         now = time.monotonic()
@@ -99,25 +105,27 @@ class Engine(Collector):
         for core in answer["cores"]:
             found.update(core["reasons"])
         for reason, number in found.items():
-            yield DROPS.sample(now, number, **self._labels, reason=reason)
+            yield ENGINE_DROPS.sample(now, number, **self._labels, reason=reason)
         paths = [core["path_mtu"] for core in answer["cores"]]
         accepted = sum(path["accepted"] for path in paths)
-        yield PATH_MTU_MESSAGES.sample(now, accepted, **self._labels)
+        yield ENGINE_PATH_MTU_MESSAGES.sample(now, accepted, **self._labels)
         if accepted:
             least = min(path["least"] for path in paths if path["accepted"])
-            yield PATH_MTU.sample(now, least, **self._labels)
+            yield ENGINE_PATH_MTU.sample(now, least, **self._labels)
 
     def _pools(self) -> Iterable[Sample]:
         if not self._client.supports(MEMORY_METHOD):
-            yield from _lacking(MEMORY_METHOD, self._labels, IN_USE, OBJECTS, RESERVED)
+            yield from _lacking(
+                MEMORY_METHOD, self._labels, ENGINE_POOL_IN_USE, OBJECTS, ENGINE_POOL_RESERVED
+            )
             return
         answer = self._client.call(MEMORY_METHOD, {})
         now = time.monotonic()
         for pool in answer["pools"]:
             labels = {**self._labels, "pool": pool["name"]}
-            yield IN_USE.sample(now, pool["in_use"] * pool["object_bytes"], **labels)
+            yield ENGINE_POOL_IN_USE.sample(now, pool["in_use"] * pool["object_bytes"], **labels)
             yield OBJECTS.sample(now, pool["in_use"], **labels)
-            yield RESERVED.sample(now, pool["reserved_bytes"], **labels)
+            yield ENGINE_POOL_RESERVED.sample(now, pool["reserved_bytes"], **labels)
 
     def _starts(self) -> Iterable[Sample]:
         if not self._client.supports(SCHEDULE_METHOD):
@@ -132,7 +140,7 @@ class Engine(Collector):
 class EngineTime(Collector):
     """Reads the time of an engine's cores: one short request, so that it can be read often."""
 
-    metrics = (BUSY_TIME, COPYING_TIME, SENDING_TIME, WHOLE_TIME)
+    metrics = (ENGINE_BUSY_TIME, ENGINE_COPYING_TIME, ENGINE_SENDING_TIME, ENGINE_TIME)
 
     def __init__(self, engine: str, client: EngineClient):
         self.name = f"{engine} time"
@@ -151,10 +159,10 @@ class EngineTime(Collector):
             labels = {**self._labels, "core": str(core["core"]), "cpu": str(core["cpu"])}
             if "generator" in core:  # one of several
                 labels["generator"] = core["generator"]
-            samples.append(BUSY_TIME.sample(now, core["busy_cycles"] / rate, **labels))
-            samples.append(COPYING_TIME.sample(now, core["copying_cycles"] / rate, **labels))
-            samples.append(SENDING_TIME.sample(now, core["sending_cycles"] / rate, **labels))
-            samples.append(WHOLE_TIME.sample(now, core["total_cycles"] / rate, **labels))
+            samples.append(ENGINE_BUSY_TIME.sample(now, core["busy_cycles"] / rate, **labels))
+            samples.append(ENGINE_COPYING_TIME.sample(now, core["copying_cycles"] / rate, **labels))
+            samples.append(ENGINE_SENDING_TIME.sample(now, core["sending_cycles"] / rate, **labels))
+            samples.append(ENGINE_TIME.sample(now, core["total_cycles"] / rate, **labels))
         return samples
 
 

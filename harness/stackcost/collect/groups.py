@@ -4,9 +4,8 @@ import time
 from typing import Any, Protocol
 
 from stackcost.contracts.collector import Collector
-from stackcost.contracts.sample import Kind, Metric, Sample
-
-GROUP_COUNTER = Metric("trex.group_counter", "1", Kind.COUNTER, "TRex get_traffic_tg_stats()")
+from stackcost.contracts.metrics import TREX_GROUP_COUNTER
+from stackcost.contracts.sample import Sample
 
 
 class GroupClient(Protocol):
@@ -20,7 +19,7 @@ class Groups(Collector):
     """Reads the template groups of loaded profiles, named by their identifiers."""
 
     name = "groups"
-    metrics = (GROUP_COUNTER,)
+    metrics = (TREX_GROUP_COUNTER,)
 
     def __init__(self, client: GroupClient, *profiles: str):
         self._client = client
@@ -33,7 +32,7 @@ class Groups(Collector):
     def _read(self, profile: str) -> list[Sample]:
         groups, now = self._client.group_stats(profile), time.monotonic()
         return [
-            GROUP_COUNTER.sample(now, value, group=group, side=side, counter=counter)
+            TREX_GROUP_COUNTER.sample(now, value, group=group, side=side, counter=counter)
             for group, sides in groups.items()
             for side in ("client", "server")
             for counter, value in sides[side].items()

@@ -4,13 +4,13 @@ import time
 from pathlib import Path
 
 from stackcost.contracts.collector import Collector
-from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.contracts.metrics import MACHINE_GUEST
+from stackcost.contracts.sample import Sample
 from stackcost.contracts.wiring import GUEST_PRODUCT
 
 PROCESSORS = Path("/proc/cpuinfo")
 PRODUCT = Path("/sys/class/dmi/id/product_name")
 EMULATED = "QEMU TCG CPU"  # the model's name that QEMU's emulation gives (target/i386/cpu.c)
-GUEST = Metric("machine.guest", "1", Kind.GAUGE, f"{PROCESSORS}, {PRODUCT}")
 
 
 class Guest(Collector):
@@ -20,14 +20,14 @@ class Guest(Collector):
     """
 
     name = "guest"
-    metrics = (GUEST,)
+    metrics = (MACHINE_GUEST,)
 
     def __init__(self, processors: Path = PROCESSORS, product: Path = PRODUCT):
         self._labels = {"by": _made_by(processors, product)}
 
     def read(self) -> list[Sample]:
         """1 of a guest, 0 of another machine."""
-        return [GUEST.sample(time.monotonic(), bool(self._labels["by"]), **self._labels)]
+        return [MACHINE_GUEST.sample(time.monotonic(), bool(self._labels["by"]), **self._labels)]
 
 
 def _made_by(processors: Path, product: Path) -> str:

@@ -12,13 +12,9 @@ from dataclasses import dataclass
 
 from stackcost.collect.perf_event import HARDWARE, NO_KERNEL, NO_USER, open_event
 from stackcost.contracts.collector import Collector
-from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.contracts.metrics import CPU_CYCLES, CPU_INSTRUCTIONS
+from stackcost.contracts.sample import Metric, Sample
 from stackcost.host.cores import online_cpus
-
-CYCLES = Metric("cpu.cycles", "1", Kind.COUNTER, "perf_event_open PERF_COUNT_HW_CPU_CYCLES")
-INSTRUCTIONS = Metric(
-    "cpu.instructions", "1", Kind.COUNTER, "perf_event_open PERF_COUNT_HW_INSTRUCTIONS"
-)
 
 EXCLUDE = {"user": NO_KERNEL, "kernel": NO_USER}
 TIMES = 3  # PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING
@@ -33,7 +29,7 @@ class Event:
     config: int
 
 
-EVENTS = (Event(CYCLES, HARDWARE, 0), Event(INSTRUCTIONS, HARDWARE, 1))
+EVENTS = (Event(CPU_CYCLES, HARDWARE, 0), Event(CPU_INSTRUCTIONS, HARDWARE, 1))
 
 
 class HardwareCounters(Collector):

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.contracts.metrics import KERNEL_LOG_MESSAGES
+from stackcost.contracts.sample import Sample
 
 LOG = "/dev/kmsg"
 LONGEST_RECORD = 8192  # PRINTKRB_RECORD_MAX, kernel/printk/internal.h, with room
-MESSAGES = Metric("kernel_log.messages", "1", Kind.COUNTER, LOG)
 KINDS = {
     "soft lockup": r"soft lockup",
     "hung task": r"blocked for more than \d+ seconds",
@@ -41,7 +41,7 @@ class KernelLog(Collector):
     """Counts the messages of each of `KINDS` since its start; the whole machine's."""
 
     name = "kernel-log"
-    metrics = (MESSAGES,)
+    metrics = (KERNEL_LOG_MESSAGES,)
 
     def __init__(self) -> None:
         self._file = -1
@@ -60,7 +60,7 @@ class KernelLog(Collector):
         for message in self._new():
             self._found.update(kinds_of(message))
         now = time.monotonic()
-        return [MESSAGES.sample(now, self._found[kind], kind=kind) for kind in KINDS]
+        return [KERNEL_LOG_MESSAGES.sample(now, self._found[kind], kind=kind) for kind in KINDS]
 
     def stop(self) -> None:
         """Close the log."""

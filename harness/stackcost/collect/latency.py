@@ -22,12 +22,12 @@ from stackcost.contracts.latency import (
     TLS_HANDSHAKE,
     percentile_us,
 )
-from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.contracts.metrics import ENGINE_LATENCY
+from stackcost.contracts.sample import Sample
 from stackcost.contracts.window import Window
 
 METHOD = "stackcost_get_latency"
 PROFILE = "_"  # the one that the harness loads
-LATENCY = Metric("engine.latency", "s", Kind.GAUGE, f"RPC {METHOD}")
 
 # By template group (empty: none) and kind, in microseconds.
 Histograms = dict[str, dict[str, HdrHistogram]]
@@ -103,7 +103,7 @@ class Latency(Collector):
     """Percentiles of the times recorded since the last reading; `take` has the times themselves."""
 
     name = "latency"
-    metrics = (LATENCY,)
+    metrics = (ENGINE_LATENCY,)
 
     def __init__(self, client: EngineClient, profile: str = PROFILE):
         self._client = client
@@ -117,7 +117,7 @@ class Latency(Collector):
         read = read_latency(self._client, self._profile)
         now = time.monotonic()
         if read is None:
-            return [LATENCY.unknown(now, f"this generator has no RPC method {METHOD}")]
+            return [ENGINE_LATENCY.unknown(now, f"this generator has no RPC method {METHOD}")]
         recent, self._last = between(self._last, read), read
         if self._last_time:
             self._kept.append((self._last_time, now, recent))
@@ -144,4 +144,4 @@ def _samples(now: float, histograms: Histograms) -> Iterable[Sample]:
                 value = percentile_us(histogram, percentile)
                 if value is not None and name not in TAIL:  # a second has too few connections
                     labels = {"group": group, "kind": kind, "percentile": name}
-                    yield LATENCY.sample(now, value / 1e6, **labels)
+                    yield ENGINE_LATENCY.sample(now, value / 1e6, **labels)

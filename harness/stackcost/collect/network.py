@@ -6,6 +6,16 @@ from collections.abc import Iterator
 
 from stackcost.collect.namespace_files import NamespaceFiles
 from stackcost.contracts.collector import Collector
+from stackcost.contracts.metrics import (
+    CONNTRACK_ENTRIES,
+    INTERFACE_BYTES,
+    INTERFACE_PACKETS,
+    IP_COUNTER,
+    NEIGHBOUR_UNRESOLVED,
+    SOCKSTAT_MEMORY,
+    SOCKSTAT_SOCKETS,
+    TCP_COUNTER,
+)
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.host.kernel_tables import counter_table, interfaces, sockstat
 
@@ -19,19 +29,11 @@ FILES = {
     "arp": f"{NET}/arp",
     "conntrack": "/proc/sys/net/netfilter/nf_conntrack_count",
 }
-SOCKETS = Metric("sockstat.sockets", "1", Kind.GAUGE, "/proc/net/sockstat")
-MEMORY = Metric("sockstat.memory", "B", Kind.GAUGE, "/proc/net/sockstat mem x page size")
-COUNTER = Metric("tcp.counter", "1", Kind.COUNTER, "/proc/net/snmp, /proc/net/netstat")
-IP = Metric("ip.counter", "1", Kind.COUNTER, "/proc/net/snmp Ip and Icmp, /proc/net/snmp6")
-UNRESOLVED = Metric("neighbour.unresolved", "1", Kind.GAUGE, "/proc/net/arp")
 ESTABLISHED = Metric("tcp.established", "1", Kind.GAUGE, "/proc/net/snmp Tcp CurrEstab")
-BYTES = Metric("interface.bytes", "B", Kind.COUNTER, "/proc/net/dev")
-PACKETS = Metric("interface.packets", "1", Kind.COUNTER, "/proc/net/dev")
 ERRORS = Metric("interface.errors", "1", Kind.COUNTER, "/proc/net/dev")
 DROPS = Metric("interface.drops", "1", Kind.COUNTER, "/proc/net/dev")
-CONNTRACK = Metric("conntrack.entries", "1", Kind.GAUGE, "nf_conntrack_count")
 
-# What IP discards, and why; the names of /proc/net/snmp6 have their "Ip6" already.
+# What IP_COUNTER discards, and why; the names of /proc/net/snmp6 have their "Ip6" already.
 IP_LOSSES = ("InDiscards", "OutDiscards", "OutNoRoutes", "FragFails")
 IP6_LOSSES = ("InTooBigErrors", "InNoRoutes", *IP_LOSSES)
 UNREACHABLE = "OutDestUnreachs"  # of Icmp and Icmp6: what was answered with that, and dropped
@@ -44,17 +46,17 @@ class Network(Collector):
 
     name = "network"
     metrics = (
-        SOCKETS,
-        MEMORY,
-        COUNTER,
-        IP,
-        UNRESOLVED,
+        SOCKSTAT_SOCKETS,
+        SOCKSTAT_MEMORY,
+        TCP_COUNTER,
+        IP_COUNTER,
+        NEIGHBOUR_UNRESOLVED,
         ESTABLISHED,
-        BYTES,
-        PACKETS,
+        INTERFACE_BYTES,
+        INTERFACE_PACKETS,
         ERRORS,
         DROPS,
-        CONNTRACK,
+        CONNTRACK_ENTRIES,
     )
 
     def __init__(self, namespace: str | None = None):
@@ -87,16 +89,16 @@ class Network(Collector):
             labels = {**self._labels, "protocol": protocol}
             if state == "mem":
                 size = value * os.sysconf("SC_PAGE_SIZE")
-                yield MEMORY.sample(now, size, **labels)
+                yield SOCKSTAT_MEMORY.sample(now, size, **labels)
             elif state != "memory":  # of FRAG, in bytes, not of sockets
-                yield SOCKETS.sample(now, value, **labels, state=state)
+                yield SOCKSTAT_SOCKETS.sample(now, value, **labels, state=state)
 
     def _tcp(self, now: float, file: str, table: str) -> Iterator[Sample]:
         for name, value in self._table(file, table).items():
             if name == "CurrEstab":
                 yield ESTABLISHED.sample(now, value, **self._labels)
             elif name not in CONSTANTS:
-                yield COUNTER.sample(now, value, **self._labels, counter=table + name)
+                yield TCP_COUNTER.sample(now, value, **self._labels, counter=table + name)
 
     def _ip(self, now: float) -> Iterator[Sample]:
         found = {f"Ip{name}": value for name, value in self._table("snmp", "Ip").items()}
@@ -107,14 +109,14 @@ class Network(Collector):
         wanted = [f"Ip{name}" for name in IP_LOSSES] + [f"Ip6{name}" for name in IP6_LOSSES]
         for name in (*wanted, f"Icmp{UNREACHABLE}", f"Icmp6{UNREACHABLE}"):
             if name in found:
-                yield IP.sample(now, found[name], **self._labels, counter=name)
+                yield IP_COUNTER.sample(now, found[name], **self._labels, counter=name)
 
     def _neighbours(self, now: float) -> Iterator[Sample]:
         """IPv4 neighbours that do not answer ARP; those of IPv6 are in no file."""
         for line in self._files.text("arp").splitlines()[1:]:
             address, _, flags, *_, interface = line.split()
             if not int(flags, 16) & COMPLETE:
-                yield UNRESOLVED.sample(
+                yield NEIGHBOUR_UNRESOLVED.sample(
                     now, 1, **self._labels, interface=interface, address=address
                 )
 
@@ -129,11 +131,13 @@ class Network(Collector):
                     "interface": interface,
                     "direction": direction,
                 }
-                for metric, column in zip((BYTES, PACKETS, ERRORS, DROPS), range(4), strict=True):
+                for column, metric in enumerate(
+                    (INTERFACE_BYTES, INTERFACE_PACKETS, ERRORS, DROPS)
+                ):
                     yield metric.sample(now, columns[first + column], **labels)
 
     def _conntrack(self, now: float) -> Sample:
         if "conntrack" not in self._files:
             reason = "this kernel does not track connections (no nf_conntrack)"
-            return CONNTRACK.unknown(now, reason, **self._labels)
-        return CONNTRACK.sample(now, int(self._files.text("conntrack")), **self._labels)
+            return CONNTRACK_ENTRIES.unknown(now, reason, **self._labels)
+        return CONNTRACK_ENTRIES.sample(now, int(self._files.text("conntrack")), **self._labels)

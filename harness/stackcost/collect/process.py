@@ -11,18 +11,20 @@ from pathlib import Path
 import psutil
 
 from stackcost.contracts.collector import Collector
+from stackcost.contracts.metrics import (
+    BACKEND_CPU_TIME,
+    BACKEND_PSS,
+    BACKEND_SOCKETS,
+    PROCESS_CPU_TIME,
+    PROCESS_PSS,
+)
 from stackcost.contracts.roles import POLL_ROLE
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.host.kernel_tables import sockstat
 
 RESIDENT = Metric("process.rss", "B", Kind.GAUGE, "/proc/PID/statm resident")
-PROPORTIONAL = Metric("process.pss", "B", Kind.GAUGE, "/proc/PID/smaps_rollup Pss")
 UNSHARED = Metric("process.uss", "B", Kind.GAUGE, "/proc/PID/smaps_rollup Private_*")
 THREADS = Metric("process.threads", "1", Kind.GAUGE, "/proc/PID/status Threads")
-CPU_TIME = Metric("process.cpu_time", "s", Kind.COUNTER, "/proc/PID/stat utime, stime")
-BACKEND_TIME = Metric("backend.cpu_time", "s", Kind.COUNTER, "/proc/PID/stat utime, stime")
-BACKEND_MEMORY = Metric("backend.pss", "B", Kind.GAUGE, "/proc/PID/smaps_rollup Pss")
-BACKEND_SOCKETS = Metric("backend.sockets", "1", Kind.GAUGE, "/proc/PID/net/sockstat TCP inuse")
 SWITCHES = Metric("process.context_switches", "1", Kind.COUNTER, "/proc/PID/status *_ctxt_switches")
 
 
@@ -30,7 +32,7 @@ class Processes(Collector):
     """Reads processes by role. `find`: process ids by role, asked at every reading."""
 
     name = "processes"
-    metrics = (RESIDENT, PROPORTIONAL, UNSHARED, THREADS, CPU_TIME, SWITCHES)
+    metrics = (RESIDENT, PROCESS_PSS, UNSHARED, THREADS, PROCESS_CPU_TIME, SWITCHES)
 
     def __init__(self, find: Callable[[], Mapping[str, int]]):
         self._find = find
@@ -57,7 +59,7 @@ class BackendProcesses(Collector):
     """
 
     name = "backend processes"
-    metrics = (BACKEND_TIME, BACKEND_MEMORY, BACKEND_SOCKETS)
+    metrics = (BACKEND_CPU_TIME, BACKEND_PSS, BACKEND_SOCKETS)
 
     def __init__(self, processes: Mapping[str, int]):
         self._processes = processes
@@ -71,12 +73,12 @@ class BackendProcesses(Collector):
                 process = psutil.Process(number)
                 spent = process.cpu_times()
                 samples += [
-                    BACKEND_TIME.sample(now, spent.user, **labels, kind="user"),
-                    BACKEND_TIME.sample(now, spent.system, **labels, kind="system"),
+                    BACKEND_CPU_TIME.sample(now, spent.user, **labels, kind="user"),
+                    BACKEND_CPU_TIME.sample(now, spent.system, **labels, kind="system"),
                 ]
                 if not role.startswith(POLL_ROLE):
                     memory = process.memory_full_info().pss
-                    samples.append(BACKEND_MEMORY.sample(now, memory, **labels))
+                    samples.append(BACKEND_PSS.sample(now, memory, **labels))
             except psutil.NoSuchProcess:
                 reason = f"process {number} ({role}) has ended"
                 samples += [metric.unknown(now, reason, **labels) for metric in self.metrics]
@@ -99,11 +101,11 @@ def _read_process(process: psutil.Process, labels: dict[str, str]) -> list[Sampl
     switches = process.num_ctx_switches()
     return [
         RESIDENT.sample(now, memory.rss, **labels),
-        PROPORTIONAL.sample(now, memory.pss, **labels),
+        PROCESS_PSS.sample(now, memory.pss, **labels),
         UNSHARED.sample(now, memory.uss, **labels),
         THREADS.sample(now, process.num_threads(), **labels),
-        CPU_TIME.sample(now, cpu.user, **labels, kind="user"),
-        CPU_TIME.sample(now, cpu.system, **labels, kind="system"),
+        PROCESS_CPU_TIME.sample(now, cpu.user, **labels, kind="user"),
+        PROCESS_CPU_TIME.sample(now, cpu.system, **labels, kind="system"),
         SWITCHES.sample(now, switches.voluntary, **labels, kind="voluntary"),
         SWITCHES.sample(now, switches.involuntary, **labels, kind="involuntary"),
     ]

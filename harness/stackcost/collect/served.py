@@ -4,16 +4,15 @@ import time
 from collections.abc import Callable
 
 from stackcost.contracts.collector import Collector
-from stackcost.contracts.sample import Kind, Metric, Sample
-
-REQUESTS = Metric("server.requests", "1", Kind.COUNTER, "counted by the server itself")
+from stackcost.contracts.metrics import SERVER_REQUESTS
+from stackcost.contracts.sample import Sample
 
 
 class Served(Collector):
     """Reads the count. `count`: requests since start; None if the server reports none."""
 
     name = "served"
-    metrics = (REQUESTS,)
+    metrics = (SERVER_REQUESTS,)
 
     def __init__(self, count: Callable[[], int | None]):
         self._count = count
@@ -25,8 +24,8 @@ class Served(Collector):
         now = (before + time.monotonic()) / 2
         if count is None:
             return [
-                REQUESTS.unknown(
+                SERVER_REQUESTS.unknown(
                     now, "this server does not count requests, or does not report the count"
                 )
             ]
-        return [REQUESTS.sample(now, count)]
+        return [SERVER_REQUESTS.sample(now, count)]

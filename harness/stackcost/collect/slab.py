@@ -15,14 +15,12 @@ from pathlib import Path
 
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.metrics import SLAB_ACTIVE, SLAB_BYTES, SLAB_OBJECTS
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.host.as_root import same_as_root
 
 SLABINFO = Path("/proc/slabinfo")
 ALIASES = Path("/sys/kernel/slab")
-BYTES = Metric("slab.bytes", "B", Kind.GAUGE, "/proc/slabinfo num_slabs x pagesperslab")
-ACTIVE = Metric("slab.active", "1", Kind.GAUGE, "/proc/slabinfo active_objs")
-TOTAL = Metric("slab.objects", "1", Kind.GAUGE, "/proc/slabinfo num_objs")
 OBJECT_SIZE = Metric("slab.object_size", "B", Kind.GAUGE, "/proc/slabinfo objsize")
 
 
@@ -30,7 +28,7 @@ class Slab(Collector):
     """Reads every slab cache that holds objects."""
 
     name = "slab"
-    metrics = (BYTES, ACTIVE, TOTAL, OBJECT_SIZE)
+    metrics = (SLAB_BYTES, SLAB_ACTIVE, SLAB_OBJECTS, OBJECT_SIZE)
 
     def read(self) -> list[Sample]:
         """Four samples for each cache."""
@@ -52,9 +50,9 @@ class Slab(Collector):
             if not int(total):
                 continue
             for metric, value in (
-                (BYTES, slab_count * int(pages_per_slab) * page),
-                (ACTIVE, int(active)),
-                (TOTAL, int(total)),
+                (SLAB_BYTES, slab_count * int(pages_per_slab) * page),
+                (SLAB_ACTIVE, int(active)),
+                (SLAB_OBJECTS, int(total)),
                 (OBJECT_SIZE, int(size)),
             ):
                 samples.append(metric.sample(now, value, cache=cache))

@@ -17,13 +17,11 @@ from pathlib import Path
 
 from stackcost.collect.bpf import BpfObject
 from stackcost.contracts.collector import Collector
+from stackcost.contracts.metrics import SLAB_LEFT, SLAB_PASSED
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.host.symbols import UNNAMED, Names, kernel_names
 
-SOURCE = "tracepoints kmem:kmem_cache_alloc, kmalloc, kmem_cache_free, kfree; bpf_get_stackid"
-LEFT = Metric("slab.left", "1", Kind.GAUGE, SOURCE)
-PASSED = Metric("slab.passed", "1", Kind.GAUGE, SOURCE)
-UNFOLLOWED = Metric("slab.unfollowed", "1", Kind.COUNTER, SOURCE)
+UNFOLLOWED = Metric("slab.unfollowed", "1", Kind.COUNTER, SLAB_LEFT.source)
 EVERY = 8
 FRAMES = 32
 MAX_OWNERS = 4096
@@ -52,7 +50,7 @@ class SlabOwners(Collector):
     """Counts allocations on some CPUs while it follows them, by cache and stack."""
 
     name = "slab owners"
-    metrics = (LEFT, PASSED, UNFOLLOWED)
+    metrics = (SLAB_LEFT, SLAB_PASSED, UNFOLLOWED)
 
     def __init__(self, cpus: Collection[int]):
         self._cpus = cpus
@@ -101,7 +99,7 @@ class SlabOwners(Collector):
             UNFOLLOWED.sample(now, missed),
             *(
                 metric.sample(now, count, cache=cache, stack=stack)
-                for metric, found in ((LEFT, left), (PASSED, passed))
+                for metric, found in ((SLAB_LEFT, left), (SLAB_PASSED, passed))
                 for (cache, stack), count in found.items()
             ),
         ]

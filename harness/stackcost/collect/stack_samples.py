@@ -30,13 +30,11 @@ from stackcost.collect.cpu_account import ENTERING, IDLE_TASK, SOFTIRQS, CpuAcco
 from stackcost.collect.perf_event import CPU_CLOCK, SET_BPF, SET_PERIOD, SOFTWARE, open_event
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.functions import UNNAMED
+from stackcost.contracts.metrics import STACK_FIRED, STACK_SAMPLES
 from stackcost.contracts.sample import DeferredSamples, Kind, Metric, Sample
 from stackcost.host.symbols import Mapped, Names, kernel_names, mapped_files, program_function
 
-SOURCE = "perf_event_open PERF_COUNT_SW_CPU_CLOCK, bpf_get_stack"
-STACKS = Metric("stack.samples", "1", Kind.COUNTER, SOURCE)
-LOST = Metric("stack.lost", "1", Kind.COUNTER, SOURCE)
-FIRED = Metric("stack.fired", "1", Kind.COUNTER, SOURCE)
+LOST = Metric("stack.lost", "1", Kind.COUNTER, STACK_SAMPLES.source)
 FRAMES = 64
 STACKS_PER_CORE = 4096  # between two readings; a second has 400 samples
 PERIOD_NS = (2_000_000, 3_000_000)
@@ -75,7 +73,7 @@ class StackSamples(Collector):
     """
 
     name = "stack samples"
-    metrics = (STACKS, LOST, FIRED)
+    metrics = (STACK_SAMPLES, LOST, STACK_FIRED)
 
     def __init__(self, account: CpuAccount, cpus: Collection[int]):
         self._account = account
@@ -130,10 +128,10 @@ class StackSamples(Collector):
         return DeferredSamples(
             {
                 (LOST,): lambda: [LOST.sample(now, lost)],
-                (FIRED,): lambda: [
-                    FIRED.sample(now, fired, cpu=str(cpu)) for cpu, fired in due.items()
+                (STACK_FIRED,): lambda: [
+                    STACK_FIRED.sample(now, fired, cpu=str(cpu)) for cpu, fired in due.items()
                 ],
-                (STACKS,): lambda: [*_samples(last_read, before), *_samples(now, after)],
+                (STACK_SAMPLES,): lambda: [*_samples(last_read, before), *_samples(now, after)],
             }
         )
 
@@ -210,4 +208,4 @@ class StackSamples(Collector):
 
 
 def _samples(at: float, counts: Mapping[Labels, int]) -> Iterator[Sample]:
-    return (STACKS.sample(at, count, **dict(labels)) for labels, count in counts.items())
+    return (STACK_SAMPLES.sample(at, count, **dict(labels)) for labels, count in counts.items())

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from stackcost.collect.namespace_files import NamespaceFiles
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.metrics import CONNTRACK_EVENTS, CONNTRACK_LIMIT
 from stackcost.contracts.sample import Kind, Metric, Sample
 
 STATISTICS = "/proc/thread-self/net/stat/nf_conntrack"
 SETTINGS = "/proc/sys/net/netfilter"
-EVENTS = Metric("conntrack.events", "1", Kind.COUNTER, "/proc/net/stat/nf_conntrack")
-LIMIT = Metric("conntrack.limit", "1", Kind.GAUGE, "nf_conntrack_max")
 BUCKETS = Metric("conntrack.buckets", "1", Kind.GAUGE, "nf_conntrack_buckets")
 NO_EVENT = ("entries",)  # the table's level, in the same file
 
@@ -25,7 +24,7 @@ class Tracking(Collector):
     """
 
     name = "tracking"
-    metrics = (EVENTS, LIMIT, BUCKETS)
+    metrics = (CONNTRACK_EVENTS, CONNTRACK_LIMIT, BUCKETS)
 
     def __init__(self, namespace: str):
         self._files = NamespaceFiles(
@@ -47,7 +46,7 @@ class Tracking(Collector):
     def read(self) -> list[Sample]:
         """Events since the namespace was made, the table's limit and its hash buckets."""
         now = time.monotonic()
-        levels = ((LIMIT, "limit"), (BUCKETS, "buckets"))
+        levels = ((CONNTRACK_LIMIT, "limit"), (BUCKETS, "buckets"))
         return [
             *self._events(now),
             *(m.sample(now, int(self._files.text(name)), **self._labels) for m, name in levels),
@@ -60,10 +59,10 @@ class Tracking(Collector):
     def _events(self, now: float) -> Iterator[Sample]:
         if "events" not in self._files:
             reason = "this kernel has no /proc/net/stat/nf_conntrack (CONFIG_NF_CONNTRACK_PROCFS)"
-            yield EVENTS.unknown(now, reason, **self._labels)
+            yield CONNTRACK_EVENTS.unknown(now, reason, **self._labels)
             return
         names, *rows = (line.split() for line in self._files.text("events").splitlines())
         for column, name in enumerate(names):
             if name not in NO_EVENT:
                 grown = sum(int(row[column], 16) for row in rows)
-                yield EVENTS.sample(now, grown, **self._labels, event=name)
+                yield CONNTRACK_EVENTS.sample(now, grown, **self._labels, event=name)

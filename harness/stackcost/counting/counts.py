@@ -6,17 +6,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.contracts.metrics import COUNT_INSTRUCTIONS, COUNT_STRING_BYTES, COUNT_SYSTEM_CALLS
+from stackcost.contracts.sample import Metric, Sample
 from stackcost.contracts.window import Window
 from stackcost.counting.symbols import KERNEL_FROM, Symbols
 
 # What the kernel does for the server while any task runs: it frees the files and sockets of its
 # connections, and Onload's modules hand work to the kernel's workers.
 RCU_CALLBACKS, ONLOAD_WORK = "RCU-callbacks", "Onload-work"
-SOURCE = "executions of translated blocks in an emulated guest (QEMU's TCG, a plugin)"
-INSTRUCTIONS = Metric("count.instructions", "1", Kind.COUNTER, SOURCE)
-STRING_BYTES = Metric("count.string_bytes", "B", Kind.COUNTER, SOURCE)
-SYSTEM_CALLS = Metric("count.system_calls", "1", Kind.COUNTER, SOURCE)
 SYSTEM_CALL = "__x64_sys_"  # what the kernel's function of each begins with
 
 
@@ -96,12 +93,12 @@ def samples_of(
         }
         if own and count.calls and where.function.startswith(SYSTEM_CALL):
             name = where.function.removeprefix(SYSTEM_CALL)
-            yield from _edges(SYSTEM_CALLS, count.calls, window, task=where.task, call=name)
+            yield from _edges(COUNT_SYSTEM_CALLS, count.calls, window, task=where.task, call=name)
         counted = merged[tuple(labels.items())]
         counted[0] += count.instructions
         counted[1] += count.string_bytes
     for key, counted in merged.items():
-        for metric, value in zip((INSTRUCTIONS, STRING_BYTES), counted, strict=True):
+        for metric, value in zip((COUNT_INSTRUCTIONS, COUNT_STRING_BYTES), counted, strict=True):
             if value:
                 yield from _edges(metric, value, window, **dict(key))
 

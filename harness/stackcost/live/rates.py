@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 
 from stackcost.contracts.collector import Reading
 from stackcost.contracts.load.base import ABORTED, FAILED
+from stackcost.contracts.metrics import CPU_EXACT_TIME, ENGINE_LATENCY, SLAB_BYTES, TREX_COUNTER
 from stackcost.contracts.sample import DeferredSamples, Sample
 
 Series = tuple[str, ...]  # a metric, and the values of its labels
 CACHES = 8
 SOCKETS = re.compile("TCP|sock|skbuff")  # in names of slab caches: of sockets and their frames
-COUNTERS = "trex.counter"
+COUNTERS = TREX_COUNTER.name
 ATTEMPTED, CLOSED = "tcps_connattempt", "tcps_closed"
 TIMED = "completion"
 SHOWN = frozenset((ATTEMPTED, CLOSED, *FAILED))  # of some 200 of each reading
@@ -41,7 +42,9 @@ class Second:
 class LiveRates:
     """Keeps the newest sample of each series of the few metrics that are shown, in one trial."""
 
-    METRICS = frozenset((COUNTERS, "engine.latency", "cpu.exact_time", "slab.bytes"))
+    METRICS = frozenset(
+        each.name for each in (TREX_COUNTER, ENGINE_LATENCY, CPU_EXACT_TIME, SLAB_BYTES)
+    )
 
     def __init__(self, server_cpus: Collection[int]):
         self._server = {str(cpu) for cpu in server_cpus}
@@ -95,19 +98,19 @@ class LiveRates:
     def _of(self, newest: Mapping[Series, Sample]) -> Second:
         found, rates, busy = Second(), dict[str, float](), 0.0
         read = {series[0] for series in newest}
-        if "slab.bytes" not in read:
+        if SLAB_BYTES.name not in read:
             found.slab = self._last.slab
-        if "engine.latency" not in read:
+        if ENGINE_LATENCY.name not in read:
             found.latency_us = self._last.latency_us
         for series, sample in newest.items():
             metric, labels, value = sample.metric, sample.labels, sample.value or 0.0
-            if metric == "slab.bytes":
+            if metric == SLAB_BYTES.name:
                 found.slab[labels["cache"]] = value
                 continue
             earlier = self._before.get(series)
             if earlier is None or sample.time <= earlier.time:
                 continue  # the first reading of a trial: times, too, are of what was before it
-            if metric == "engine.latency":
+            if metric == ENGINE_LATENCY.name:
                 if labels["kind"] == TIMED:
                     name = labels["percentile"]
                     found.latency_us[name] = max(value * 1e6, found.latency_us.get(name, 0.0))
@@ -116,7 +119,7 @@ class LiveRates:
             if grown < 0:
                 continue  # a counter that began anew
             rate = grown / (sample.time - earlier.time)
-            if metric == "cpu.exact_time":
+            if metric == CPU_EXACT_TIME.name:
                 found.cores.setdefault(labels["cpu"], {})[labels["kind"]] = rate
                 if labels["cpu"] in self._server and not labels["kind"].startswith("idle"):
                     busy += rate

@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 from stackcost.analysis.thresholds import COUNTS_DIFFER
 from stackcost.contracts.load import CountedLoad
+from stackcost.contracts.metrics import COUNT_INSTRUCTIONS, COUNT_STRING_BYTES
 from stackcost.contracts.sample import Metric
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import SERVER_NAMESPACE
-from stackcost.counting.counts import INSTRUCTIONS, STRING_BYTES, Count, Where, read_counts
+from stackcost.counting.counts import Count, Where, read_counts
 from stackcost.counting.programs import known_program
 from stackcost.counting.session import CountingSession, open_counting_session
 from stackcost.experiment.counted_section import Counted
@@ -164,9 +165,9 @@ def connections(session: CountingSession) -> Connection:
         return sum(found) / load.completed
 
     return Connection(
-        sum_of(INSTRUCTIONS, ""),
-        sum_of(INSTRUCTIONS, *NETFILTER),
-        sum_of(STRING_BYTES, ""),
+        sum_of(COUNT_INSTRUCTIONS, ""),
+        sum_of(COUNT_INSTRUCTIONS, *NETFILTER),
+        sum_of(COUNT_STRING_BYTES, ""),
         sum(receive) / load.completed,
     )
 

@@ -146,7 +146,7 @@ def _slopes(
             raise StackcostError(trial.set_aside)
         holds.append(Readings(trial))
     charged = fit(
-        [(held_flows(readings), readings.at(HOLD).level(CHARGED.name) or 0.0) for readings in holds]
+        [(held_flows(readings), readings.at(HOLD).level(CHARGED) or 0.0) for readings in holds]
     )
     assert charged is not None, "a slope needs two counts of flows"
     return lines(holds, merged_caches()), charged.slope

@@ -29,15 +29,14 @@ from stackcost.bed.local import LocalTestbed
 from stackcost.collect.core_speed import CoreSpeed
 from stackcost.collect.cpu import CpuTime
 from stackcost.collect.cpu_account import (
-    INTERRUPT_COUNT,
     SOFTIRQ_COUNT,
     SWITCHES,
-    TASK_TIME,
     CpuAccount,
     Detail,
 )
 from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.metrics import IRQ_COUNT, TASK_TIME
 from stackcost.contracts.server import Server
 from stackcost.contracts.wiring import Port
 from stackcost.host.namespace import spawner
@@ -211,7 +210,7 @@ def _counts(account: CpuAccount, cpu: int) -> Bookings:
     read = [sample for sample in account.read() if sample.labels.get("cpu") == str(cpu)]
     switches, interruptions = (
         sum(sample.value or 0 for sample in read if sample.metric in metrics)
-        for metrics in ((SWITCHES.name,), (SOFTIRQ_COUNT.name, INTERRUPT_COUNT.name))
+        for metrics in ((SWITCHES.name,), (SOFTIRQ_COUNT.name, IRQ_COUNT.name))
     )
     return Bookings(switches, interruptions)
 

@@ -12,8 +12,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
-from stackcost.collect.cpu_account import INTERRUPT_TIME, SOFTIRQ_TIME, CpuAccount
+from stackcost.collect.cpu_account import CpuAccount
 from stackcost.collect.stack_samples import StackSamples
+from stackcost.contracts.metrics import IRQ_TIME, SOFTIRQ_TIME
 from stackcost.host.namespace import OWN, run
 
 from .row import Row, row
@@ -57,8 +58,7 @@ def _seconds(account: CpuAccount, cpu: int) -> float:
     return sum(
         sample.value or 0.0
         for sample in account.read()
-        if sample.metric in (INTERRUPT_TIME.name, SOFTIRQ_TIME.name)
-        and sample.labels["cpu"] == str(cpu)
+        if sample.metric in (IRQ_TIME.name, SOFTIRQ_TIME.name) and sample.labels["cpu"] == str(cpu)
     )
 
 

@@ -17,6 +17,7 @@ from stackcost.analysis.flags import generator_limits, late_starts
 from stackcost.analysis.limits import limits_reached
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.thresholds import FOREIGN_LIMIT
+from stackcost.contracts import metrics
 
 SATURATED = 0.95  # of a core's time
 POLL_THREAD = core_time.POLL_THREAD
@@ -133,12 +134,13 @@ def _cores(readings: Readings) -> Iterator[Evidence]:
     length = readings.phases[readings.phase].length
     foreign = core_time.foreign_share(readings) or 0.0
     for core in readings.cpus:
-        whole = readings.growth("engine.time", engine="peer", cpu=str(core))
+        whole = readings.growth(metrics.ENGINE_TIME, engine="peer", cpu=str(core))
         idle, softirq = (
-            readings.growth("cpu.time", cpu=str(core), kind=kind) for kind in ("idle", "softirq")
+            readings.growth(metrics.CPU_TIME, cpu=str(core), kind=kind)
+            for kind in ("idle", "softirq")
         )
         if whole:
-            busy = (readings.growth("engine.busy_time", cpu=str(core)) or 0.0) / whole
+            busy = (readings.growth(metrics.ENGINE_BUSY_TIME, cpu=str(core)) or 0.0) / whole
             what = f"the peer was busy {busy:.0%} of the time"
         elif idle is not None:
             busy = 1 - idle / length
@@ -159,7 +161,7 @@ def _shares(readings: Readings, core: int, softirq: float) -> str:
     interrupted it, and the total share of softirqs.
     """
     length = readings.phases[readings.phase].length
-    tasks = readings.by_label("task.time", "command", cpu=str(core))
+    tasks = readings.by_label(metrics.TASK_TIME, "command", cpu=str(core))
     polls = core_time.poll_seconds(readings.on([core])) / length
     programs = {n: s / length for n, s in tasks.items() if not n.startswith(POLL_THREAD)}
     parts = [f"NAPI threads {polls:.0%}"] if polls else []
@@ -170,4 +172,4 @@ def _shares(readings: Readings, core: int, softirq: float) -> str:
 
 
 def _tcp(readings: Readings, counter: str) -> int:
-    return diagnosis.grown(readings, "tcp.counter", counter=counter)
+    return diagnosis.grown(readings, metrics.TCP_COUNTER, counter=counter)

@@ -11,8 +11,9 @@ from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import LoadTrials
 from stackcost.analysis.function_table import table
 from stackcost.analysis.readings import Readings
+from stackcost.contracts.metrics import COUNT_INSTRUCTIONS, COUNT_STRING_BYTES, COUNT_SYSTEM_CALLS
+from stackcost.contracts.sample import Metric
 
-METRIC, BYTES, CALLS = "count.instructions", "count.string_bytes", "count.system_calls"
 USER = "user mode"
 STACK_LIBRARIES = {"libonload.so": "Onload's library (user mode)"}
 LEAST = 0.002  # share of a function that is told by itself
@@ -26,10 +27,12 @@ SOURCE = (
 
 def is_counted(loads: LoadTrials) -> bool:
     """Whether any trial has counts."""
-    return any(readings.series(METRIC) for readings in loads.trials)
+    return any(readings.series(COUNT_INSTRUCTIONS) for readings in loads.trials)
 
 
-def _each(readings: Readings, label: str, metric: str = METRIC, **wanted: str) -> dict[str, float]:
+def _each(
+    readings: Readings, label: str, metric: Metric = COUNT_INSTRUCTIONS, **wanted: str
+) -> dict[str, float]:
     completed = readings.trial.traffic.completed
     if not completed:
         return {}
@@ -61,7 +64,7 @@ def by_function(readings: Readings) -> dict[str, float]:
 
 def system_calls(readings: Readings) -> dict[str, float]:
     """System calls of the server's side per completed connection, by name."""
-    return _each(readings, "call", CALLS)
+    return _each(readings, "call", COUNT_SYSTEM_CALLS)
 
 
 class Counted(NamedTuple):
@@ -83,7 +86,10 @@ def counts(readings: Readings) -> list[Counted]:
     completed, window = readings.trial.traffic.completed, readings.phases.get("sustain")
     if not completed or window is None:
         return []
-    executed, moved = (_by_labels(readings, metric, completed) for metric in (METRIC, BYTES))
+    executed, moved = (
+        _by_labels(readings, metric, completed)
+        for metric in (COUNT_INSTRUCTIONS, COUNT_STRING_BYTES)
+    )
     rows = [
         Counted(*key, _category(*key[2:]), executed.get(key, 0.0), moved.get(key, 0.0))
         for key in executed | moved
@@ -91,7 +97,7 @@ def counts(readings: Readings) -> list[Counted]:
     return sorted(rows, key=lambda row: -row.instructions)
 
 
-def _by_labels(readings: Readings, metric: str, completed: int) -> dict[Labels, float]:
+def _by_labels(readings: Readings, metric: Metric, completed: int) -> dict[Labels, float]:
     found: dict[Labels, float] = {}
     for labels in (series[0].labels for series in readings.series(metric)):
         key = labels["side"], labels["task"], labels["mode"], labels["function"]
@@ -164,7 +170,7 @@ STRING_BYTES = Figure[LoadTrials](
     "per completed connection",
     source=SOURCE,
     of="load",
-    compute=_of(lambda readings: _each(readings, "mode", BYTES, side="server")),
+    compute=_of(lambda readings: _each(readings, "mode", COUNT_STRING_BYTES, side="server")),
 )
 CATEGORIES = Figure[LoadTrials](
     name="instructions_by_category",

@@ -6,6 +6,7 @@ from stackcost.analysis import breakdown, core_time, cpu, http
 from stackcost.analysis.cpu import backend_cost
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import KindsOf, LoadTrials
+from stackcost.contracts.metrics import CPU_CYCLES
 
 OTHER_HOST = "the kernel of the generator's host is not read"
 NO_IDLE_TASK = "this run, or this kernel, does not tell when the idle task was in an idle state"
@@ -197,7 +198,7 @@ HARDWARE = Figure[LoadTrials](
     of="load",
     compute=lambda loads: loads.by_kind(
         breakdown.hardware_cost,
-        _untimed(loads) or loads.first_reason(lambda readings: readings.why_unknown("cpu.cycles")),
+        _untimed(loads) or loads.first_reason(lambda readings: readings.why_unknown(CPU_CYCLES)),
     ),
 )
 GENERATOR_CPU = Figure[LoadTrials](

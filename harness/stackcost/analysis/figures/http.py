@@ -8,6 +8,7 @@ from stackcost.analysis.core_time import foreign_share
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import LoadTrials, Read
 from stackcost.analysis.memory import connection_slab
+from stackcost.contracts.metrics import PROCESS_PSS
 
 UDP_CACHES = ("UDP", "PINGv6")  # of HTTP/3; the kernel may merge the two (net/ipv6/ping.c)
 CLIENTS = "the clients' own output"
@@ -103,7 +104,7 @@ PROCESS_MEMORY = Figure[LoadTrials](
     definition="memory of the server's processes during the test",
     source="/proc/PID/smaps_rollup Pss",
     of="http",
-    compute=lambda loads: loads.each(lambda readings: readings.level("process.pss")),
+    compute=lambda loads: loads.each(lambda readings: readings.level(PROCESS_PSS)),
 )
 CONNECTION_SLAB = Figure[LoadTrials](
     name="connection_slab",

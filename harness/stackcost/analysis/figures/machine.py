@@ -7,6 +7,7 @@ from stackcost.analysis.figures.groups import LoadTrials
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.slowed import memory_read_seconds, system_call_seconds
 from stackcost.analysis.undisturbed import undisturbed
+from stackcost.contracts.metrics import ENERGY_USED
 
 NANOSECONDS = 1e9
 MILLION = 1e6
@@ -38,13 +39,13 @@ def _accounted(readings: Readings) -> float | None:
 
 
 def _joules(readings: Readings) -> float | None:
-    used, count = readings.growth("energy.used"), flows.completed_in(readings)
+    used, count = readings.growth(ENERGY_USED), flows.completed_in(readings)
     return None if used is None or not count else MILLION * used / count
 
 
 def _energy(loads: LoadTrials) -> Values:
     reason = loads.first_reason(flows.why_no_connection) or loads.first_reason(
-        lambda readings: readings.why_unknown("energy.used")
+        lambda readings: readings.why_unknown(ENERGY_USED)
     )
     return loads.each(_joules, reason or NOT_READ)
 

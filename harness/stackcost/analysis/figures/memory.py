@@ -6,6 +6,7 @@ from statistics import median
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import of_lines
 from stackcost.analysis.memory_total import HoldTrials, shares
+from stackcost.contracts.metrics import SLAB_LEFT
 
 SHOWN_CACHES = 12
 SHOWN_PASSED = 0.05  # objects per flow: functions with fewer are left out
@@ -33,7 +34,7 @@ def _of_owners(
         return {}
     rounds = list(holds.caches)
     if not any(holds.owners.values()):
-        reasons = (readings.why_unknown("slab.left") for readings in holds.trials)
+        reasons = (readings.why_unknown(SLAB_LEFT) for readings in holds.trials)
         why = next(filter(None, reasons), "")
         return {"all": Values([None] * len(rounds), rounds, why)} if why else {}
     shown = [

@@ -5,6 +5,12 @@ from stackcost.analysis.figures.figure import Declared, Figure, Values
 from stackcost.analysis.figures.groups import LoadTrials
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.load.base import RETRANSMITTED
+from stackcost.contracts.metrics import (
+    INTERFACE_BYTES,
+    INTERFACE_PACKETS,
+    TCP_COUNTER,
+    TREX_COUNTER,
+)
 
 LOOPBACK = "lo"
 LONGEST = 1514  # bytes of a frame with 1,500 bytes of IP, without its checksum
@@ -47,11 +53,11 @@ def _sums(readings: Readings) -> dict[str, tuple[float, float]]:
             sum(
                 grown
                 for name, grown in readings.by_label(
-                    f"interface.{what}", "interface", direction=direction
+                    metric, "interface", direction=direction
                 ).items()
                 if name != LOOPBACK
             )
-            for what in ("packets", "bytes")
+            for metric in (INTERFACE_PACKETS, INTERFACE_BYTES)
         )
         if packets:
             found[direction] = (packets, size)
@@ -80,7 +86,7 @@ def _sent_again(loads: LoadTrials) -> dict[str, Values] | None:
 
 def _by_engine(readings: Readings, engine: str, side: str) -> float | None:
     named = {"engine": engine, "side": side}
-    grown = [readings.growth("trex.counter", counter=each, **named) for each in RETRANSMITTED]
+    grown = [readings.growth(TREX_COUNTER, counter=each, **named) for each in RETRANSMITTED]
     known = [each for each in grown if each is not None]
     return sum(known) if known else None
 
@@ -88,7 +94,7 @@ def _by_engine(readings: Readings, engine: str, side: str) -> float | None:
 def _by_server(readings: Readings) -> float | None:
     if core_time.has_peer(readings):
         return _by_engine(readings, "peer", "server")
-    return readings.growth("tcp.counter", counter="TcpRetransSegs")
+    return readings.growth(TCP_COUNTER, counter="TcpRetransSegs")
 
 
 def _each(readings: Readings, number: float | None) -> float | None:

@@ -32,17 +32,19 @@ from stackcost.analysis.readings import Readings
 from stackcost.analysis.spread import Spread
 from stackcost.contracts.collector import CollectedFigure
 from stackcost.contracts.load import CeilingKind
+from stackcost.contracts.sample import Kind, Metric
 
 
 def figure_of(asked: CollectedFigure) -> Figure[LoadTrials]:
     """The figure that a collector declared: its unit is that of its values times `factor`."""
+    metric = Metric(asked.metric, "", Kind.COUNTER, asked.source)  # its samples say unit and kind
 
     def compute(loads: LoadTrials) -> dict[str, Values] | Values:
-        reason = loads.first_reason(lambda readings: readings.why_unknown(asked.metric))
+        reason = loads.first_reason(lambda readings: readings.why_unknown(metric))
         if asked.per == "connection":
             reason = reason or loads.first_reason(why_none_per_connection)
         reason = reason or f"no sample of {asked.metric} was read in the sustain window"
-        found = [_collected(readings, asked) for readings in loads.trials]
+        found = [_collected(readings, asked, metric) for readings in loads.trials]
         if asked.by:
             return loads.of_each(found, reason)
         sums = [sum(each.values()) if each else None for each in found]
@@ -58,7 +60,7 @@ def figure_of(asked: CollectedFigure) -> Figure[LoadTrials]:
     )
 
 
-def _collected(readings: Readings, asked: CollectedFigure) -> dict[str, float]:
+def _collected(readings: Readings, asked: CollectedFigure, metric: Metric) -> dict[str, float]:
     """By label, or of the metric as a whole under the empty name."""
     if "sustain" not in readings.phases:
         return {}
@@ -70,7 +72,7 @@ def _collected(readings: Readings, asked: CollectedFigure) -> dict[str, float]:
     divisor = whole[asked.per]
     if not divisor:
         return {}
-    found = readings.by_label(asked.metric, asked.by)
+    found = readings.by_label(metric, asked.by)
     return {name: asked.factor * value / divisor for name, value in found.items()}
 
 

@@ -7,21 +7,21 @@ from stackcost.analysis import generators, http
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import LoadTrials, Read
 from stackcost.analysis.readings import Readings
+from stackcost.contracts import metrics
 
-METRIC = "onload.counter"
 SUSTAIN = "sustain"
 EVENTS_OF = "onload.counter {}"
 
 
 def is_onload(readings: Readings) -> bool:
     """Whether a program of the trial was on Onload."""
-    return bool(readings.samples(METRIC))
+    return bool(readings.samples(metrics.ONLOAD_COUNTER))
 
 
 def hit_ratio(readings: Readings) -> float | None:
     """Share (0 to 1) of the requests that the origin did not get, both by the servers' counts."""
-    served = readings.growth("server.requests")
-    missed = readings.growth("cache.misses")
+    served = readings.growth(metrics.SERVER_REQUESTS)
+    missed = readings.growth(metrics.CACHE_MISSES)
     return None if not served or missed is None else max(0.0, 1 - missed / served)
 
 
@@ -30,7 +30,7 @@ def disk_share(readings: Readings) -> float | None:
 
     Above 1 where the kernel reads ahead more than is asked for.
     """
-    read = readings.rate("process.disk_read")
+    read = readings.rate(metrics.PROCESS_DISK_READ)
     received = http.sum_over_clients(readings.trial, "bits_per_second")
     return None if read is None or not received else 8 * read / received
 
@@ -41,25 +41,25 @@ def blocked(readings: Readings) -> dict[str, float]:
     Of an event loop at most 1 for each worker; of a pool at most 1 for each of its threads.
     """
     length = readings.phases[SUSTAIN].length
-    waited = readings.by_label("thread.blocked_time", "part")
+    waited = readings.by_label(metrics.THREAD_BLOCKED_TIME, "part")
     return {part: seconds / length for part, seconds in waited.items()}
 
 
 def _onload(loads: LoadTrials) -> dict[str, Values]:
     if not any(is_onload(readings) for readings in loads.trials):
         return {}
-    why = loads.first_reason(lambda readings: readings.why_unknown(METRIC))
+    why = loads.first_reason(lambda readings: readings.why_unknown(metrics.ONLOAD_COUNTER))
     return {name: loads.each(partial(_per_second, name), why) for name in ONLOAD.kinds}
 
 
 def _per_second(counter: str, readings: Readings) -> float | None:
-    return readings.rate(METRIC, counter=counter)
+    return readings.rate(metrics.ONLOAD_COUNTER, counter=counter)
 
 
 def _cached(loads: LoadTrials) -> LoadTrials | None:
     """The trials that reached their sustain phase; None of a server that is no cache."""
     ended = [readings for readings in loads.trials if "sustain" in readings.phases]
-    if not any(readings.samples("cache.misses") for readings in ended):
+    if not any(readings.samples(metrics.CACHE_MISSES) for readings in ended):
         return None
     return LoadTrials(ended, loads.context, loads.test)
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Collection
 
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.sample import Kind, Metric, Sample
+from stackcost.contracts.metrics import ONLOAD_COUNTER
+from stackcost.contracts.sample import Sample
 from stackcost.host.namespace import execute
 from stackcost.stacks.onload.observe import STACKS, STATS, stack_stats, stacks_of
 
-COUNTER = Metric("onload.counter", "1", Kind.COUNTER, "orm_json stats")
 NAMES = ("k_polls", "u_polls", "rx_evs", "tx_evs", "ul_accepts", "sockcache_hit")
 BITS = 32  # of each counter: a spinning stack goes through all of them within minutes
 
@@ -21,7 +21,7 @@ class OnloadCounters(Collector):
     """
 
     name = "onload"
-    metrics = (COUNTER,)
+    metrics = (ONLOAD_COUNTER,)
 
     def __init__(self, namespace: str, programs: Callable[[], Collection[int]]):
         self._namespace = namespace
@@ -45,7 +45,7 @@ class OnloadCounters(Collector):
             if name in stats[stack]  # a build without socket caching does not count it
         }
         return [
-            COUNTER.sample(now, count, stack=stack, counter=name)
+            ONLOAD_COUNTER.sample(now, count, stack=stack, counter=name)
             for (stack, name), count in self._last.items()
         ]
 
