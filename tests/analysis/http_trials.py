@@ -1,10 +1,10 @@
 """Trials of HTTP clients with known figures, and the summary of some."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from stackcost.analysis.context import Context
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
 from stackcost.clients.times import Times, encoded
@@ -12,6 +12,7 @@ from stackcost.contracts.http import HttpCounts, HttpSettings
 from stackcost.contracts.load import HttpClients
 from stackcost.contracts.system import NotMeasured, System
 from stackcost.contracts.trial import Trial
+from tests.analysis.runs import context_with
 from tests.analysis.trials import counter, gauge, load_trial
 
 REQUESTS = 10_000  # in a window of 10 s
@@ -54,24 +55,16 @@ def asked(program: str, connections: int, test: str, offered: float, answered: f
 def summary(*trials: Trial, systems: Sequence[System] = ()) -> Summary:
     """`systems`: by default those that the trials name, without settings."""
     names = dict.fromkeys(trial.server for trial in trials)
-    context = Context(
-        run="made",
-        title="made",
+    lacking = NotMeasured(
+        name="nginx-cache/kernel:aio-dlb",
+        server="nginx-cache/kernel",
+        settings={"tuning": "aio-dlb"},
+        why="it lacks a device",
+    )
+    context = replace(
+        context_with(machine={}, not_measured=[lacking]),
         systems=tuple(systems) or tuple(map(System.of, names)),
         pairs=(),
-        load_cpus=(0,),
-        server_cpus=(1,),
-        state="complete",
-        machine={},
-        merged_caches={},
-        not_measured=(
-            NotMeasured(
-                name="nginx-cache/kernel:aio-dlb",
-                server="nginx-cache/kernel",
-                settings={"tuning": "aio-dlb"},
-                why="it lacks a device",
-            ),
-        ),
     )
     return summarise(trials, context)
 

@@ -1,26 +1,39 @@
 """A whole run's trials with known answers: CPU factor 10, memory factor 4120 / 320."""
 
+from dataclasses import replace
+from typing import Any
+
 from stackcost.analysis.context import Context
+from stackcost.analysis.summary import Summary
 from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
 from tests.analysis.trials import hold_trial, load_trial
 
 SYSTEMS = ("nginx/kernel", "astf-peer")
-CONTEXT = Context(
+SETTING = Summary(
     run="20260101T000000-compare",
     title="a run made for a test",
+    state="complete",
+    machine={"cpu": "made for a test", "kernel": "6.18"},
+    tcp="today",
+)
+CONTEXT = Context(
+    summary=SETTING,
     systems=tuple(map(System.of, SYSTEMS)),
     pairs=(SYSTEMS,),
     load_cpus=(0,),
     server_cpus=(1,),
-    state="complete",
     merged_caches={},
-    machine={"cpu": "made for a test", "kernel": "6.18"},
 )
 MEMORY = {
     "nginx/kernel": {"slab.bytes": 3700.0, "sockstat.memory": 20.0, "process.pss": 400.0},
     "astf-peer": {"slab.bytes": 1.0, "process.pss": 5.0, "engine.pool_in_use": 320.0},
 }
+
+
+def context_with(**told: Any) -> Context:
+    """CONTEXT of a run whose setting is another one."""
+    return replace(CONTEXT, summary=SETTING.model_copy(update=told))
 
 
 def compared(rounds: int = 3) -> list[Trial]:

@@ -1,7 +1,5 @@
 """A headline is taken below what the slower system holds, never at overload."""
 
-from dataclasses import replace
-
 import pytest
 
 from stackcost.analysis.overload import overload
@@ -11,7 +9,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.report.answers import cpu_answer
 from stackcost.report.story import reading
 from stackcost.results.opened import OpenedRuns
-from tests.analysis.runs import CONTEXT
+from tests.analysis.runs import CONTEXT, context_with
 from tests.analysis.trials import add_other_program, load_trial
 from tests.report.opened import opened_costs
 
@@ -98,7 +96,7 @@ def test_without_a_load_below_the_ceiling_the_factor_is_unknown_and_says_why() -
 
 def test_of_loads_that_are_shares_of_the_ceiling_the_headline_is_at_half() -> None:
     found = {"nginx/kernel": 4100.0, "astf-peer": 4100.0}
-    context = replace(CONTEXT, ceilings=found)
+    context = context_with(ceilings=found)
     trials = over_rounds(1000, 2100, 3100)
     for trial in trials:
         if trial.offered_cps == 2100:

@@ -19,7 +19,7 @@ from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
 from stackcost.published.tables import sidecar_table
 from stackcost.report.paths import paths_answer
-from tests.analysis.runs import CONTEXT
+from tests.analysis.runs import context_with
 from tests.analysis.trials import add_backend, gauge, hold_trial, load_trial
 
 ROUNDS = (1, 2, 3, 4, 5, 6)
@@ -57,7 +57,7 @@ def paths(loads: Sequence[int] = (500, 1000)) -> list[Trial]:
 def summary_of(trials: Sequence[Trial]) -> Summary:
     names = dict.fromkeys(trial.server for trial in trials)
     systems = tuple(RULED.get(name) or System.of(name) for name in names)
-    return summarise(trials, replace(CONTEXT, systems=systems, pairs=(), backend_on="device"))
+    return summarise(trials, replace(context_with(backend_on="device"), systems=systems, pairs=()))
 
 
 def test_a_path_adds_what_its_cores_take_more_than_those_of_the_bare_server() -> None:

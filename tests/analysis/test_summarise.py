@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 
 from stackcost.analysis.figures.registry import definitions
@@ -9,7 +7,7 @@ from stackcost.contracts.trial import Trial
 from stackcost.report.peer_parts import peer_sentences
 from stackcost.report.tables import cost_table, factor_table, short_cost_table, short_factor_table
 from stackcost.report.words import number
-from tests.analysis.runs import CONTEXT, compared
+from tests.analysis.runs import CONTEXT, compared, context_with
 from tests.analysis.trials import counter
 
 
@@ -67,7 +65,7 @@ def test_cpu_factor_is_taken_at_the_highest_trusted_load() -> None:
 
 def test_an_interrupted_run_keeps_what_it_has() -> None:
     trials = [trial for trial in compared() if trial.server == "nginx/kernel"]
-    summary = summarise(trials, replace(CONTEXT, state="interrupted"))
+    summary = summarise(trials, context_with(state="interrupted"))
     assert summary.state == "interrupted"
     nginx, peer = summary.servers
     assert nginx.levels and nginx.memory and not peer.levels and peer.memory is None

@@ -7,6 +7,7 @@ import io
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from stackcost.analysis.ceiling.settings import Goal, SearchSettings
 from stackcost.analysis.ceiling.stored import SearchKey
 from stackcost.analysis.ceiling.summarise import ceiling_of
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.summarise import Context, summarise
+from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.addresses import IpVersion
 from stackcost.contracts.load import HeldFlows
@@ -36,6 +37,7 @@ from stackcost.runs.search import search_steps
 from stackcost.servers.program import HttpProgram
 from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession
+from tests.analysis.runs import CONTEXT
 from tests.duts.bed import DEVICE_CPUS, EXPERIMENT, become, ceiling_trial, load_trial, session_of
 from tests.report.opened import first_text
 from tests.runs.on_session import follow
@@ -168,18 +170,8 @@ def told(seen: Readings) -> list[str]:
 
 
 def summary_of(trial: Trial) -> Summary:
-    context = Context(
-        run="test",
-        title="test",
-        systems=(System.of(trial.server),),
-        pairs=(),
-        load_cpus=(0,),
-        server_cpus=tuple(DEVICE_CPUS),
-        state="complete",
-        machine={},
-        merged_caches={},
-    )
-    return summarise([trial], context)
+    systems, cores = (System.of(trial.server),), tuple(DEVICE_CPUS)
+    return summarise([trial], replace(CONTEXT, systems=systems, pairs=(), server_cpus=cores))
 
 
 A = r"[\d,]+"

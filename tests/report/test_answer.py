@@ -1,6 +1,5 @@
 import io
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from stackcost.results.computed import summarise_again
 from stackcost.results.opened import open_runs
 from stackcost.results.stored import ONE_CORE, describe_setting
 from stackcost.store import Manifest, RunFolder
-from tests.analysis.runs import CONTEXT, compared
+from tests.analysis.runs import CONTEXT, compared, context_with
 from tests.report.cells import shown
 from tests.report.opened import opened
 from tests.report.stored import store
@@ -88,7 +87,7 @@ def test_a_table_of_latency_is_in_one_unit() -> None:
 
 
 def test_an_answer_says_what_its_loads_are_shares_of() -> None:
-    summary = summarise(compared(1), replace(CONTEXT, ceilings={"nginx/kernel": 4000.0}))
+    summary = summarise(compared(1), context_with(ceilings={"nginx/kernel": 4000.0}))
     said = printed(summary)
     assert (
         "Ceiling of nginx/kernel, found before the first round: 4,000 connections/s. The loads are "

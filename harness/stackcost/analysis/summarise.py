@@ -82,37 +82,22 @@ def summarise(trials: Sequence[Trial], context: Context) -> Summary:
     past = _past_ceiling(everything, context)
     loads = [readings for readings in everything if not readings.trial.traffic.holds]
     loaded = {readings.trial.server for readings in loads}
-    common = headline(loads, loaded, context.ceilings, past).rate
-    return Summary(
-        run=context.run,
-        title=context.title,
-        state=context.state,
-        machine=context.machine,
-        servers=[
-            _server_result(system, trials, everything, context, past, common)
-            for system in context.systems
-        ],
-        factors=[
-            factor
-            for pair in context.pairs
-            for factor in factors(
-                everything,
-                pair,
-                context.ceilings,
-                past,
-                context.merged_caches,
-            )
-        ],
-        trials=[_row(readings) for readings in every_trial],
-        tcp=context.tcp,
-        backend_on=context.backend_on,
-        ceilings=context.ceilings,
-        loads_not_held=context.loads_not_held,
-        tuning=context.tuning,
-        not_measured=list(context.not_measured),
-        tests_not_measured=context.tests_not_measured,
-        core_hour_price=context.core_hour_price,
-        definitions=registry.definitions(registry.COSTS, context.figures),
+    ceilings, merged = context.summary.ceilings, context.merged_caches
+    common = headline(loads, loaded, ceilings, past).rate
+    return context.summary.model_copy(
+        update={
+            "servers": [
+                _server_result(system, trials, everything, context, past, common)
+                for system in context.systems
+            ],
+            "factors": [
+                factor
+                for pair in context.pairs
+                for factor in factors(everything, pair, ceilings, past, merged)
+            ],
+            "trials": [_row(readings) for readings in every_trial],
+            "definitions": registry.definitions(registry.COSTS, context.figures),
+        }
     )
 
 
@@ -130,7 +115,7 @@ def _spins(readings: Readings, context: Context) -> bool:
     """Whether the server may poll while it waits: by its tier (net.core.busy_poll, busy_read), or
     on Onload, where most profiles let it.
     """
-    changes = context.tuning.get(readings.trial.server, [])
+    changes = context.summary.tuning.get(readings.trial.server, [])
     return is_onload(readings) or any(
         "busy_" in change.setting and change.after not in (None, "0") for change in changes
     )
@@ -160,7 +145,7 @@ def _server_result(
         memories=_memory_by_state(
             own, [trial for trial in trials if trial.server == name], context.merged_caches
         ),
-        headline=common or headline(loads, [name], context.ceilings, past).rate,
+        headline=common or headline(loads, [name], context.summary.ceilings, past).rate,
     )
 
 

@@ -197,9 +197,9 @@ class Summary(Head):
     """
 
     format: Literal["stackcost-summary/5"] = "stackcost-summary/5"
-    servers: list[ServerResult]
-    factors: list[Factor]
-    trials: list[TrialRow]
+    servers: list[ServerResult] = Field(default_factory=list)
+    factors: list[Factor] = Field(default_factory=list)
+    trials: list[TrialRow] = Field(default_factory=list)
     tcp: str
     backend_on: BackendOn | None = None
     ceilings: dict[str, float] = Field(default_factory=dict)

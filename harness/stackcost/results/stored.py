@@ -15,7 +15,6 @@ from stackcost.analysis.summary import Summary
 from stackcost.contracts.dut_settings import BackendOn
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.system import NotMeasured, System, pairs
-from stackcost.contracts.tuning import Change
 from stackcost.results.congestion import congestion_control
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.folder import StoredTrials
@@ -115,33 +114,36 @@ def context_of(manifest: Manifest, systems: list[System]) -> "Context":
     from stackcost.analysis.context import Context
 
     plan = manifest.plan_as(_Plan)
-    return Context(
+    summary = Summary(
         run=manifest.run,
         title=plan.title,
+        state=state_of(manifest),
+        machine=describe_setting(manifest),
+        tcp=plan.workload.tcp,
+        backend_on=None if plan.dut.server == "engine" else plan.dut.server_on,
+        ceilings=manifest.loads_found.ceilings if manifest.loads_found else {},
+        loads_not_held=manifest.loads_found.not_held if manifest.loads_found else {},
+        tuning={
+            name: server["tuning"]["changes"]
+            for name, server in manifest.servers.items()
+            if "tuning" in server
+        },
+        not_measured=[
+            NotMeasured(**each.model_dump(), why=manifest.not_measured[each.name])
+            for each in manifest.systems
+            if each.name in manifest.not_measured
+        ],
+        tests_not_measured=manifest.tests_not_measured,
+        core_hour_price=plan.core_hour_price,
+    )
+    return Context(
+        summary=summary,
         systems=tuple(systems),
         # HTTP tests do not compare costs at a common load.
         pairs=() if plan.http else pairs(systems, plan.baseline, plan.against),
         # Collectors read the server's host. The cores of the load on another one are not read.
         load_cpus=() if plan.bed else tuple(plan.cores.load),
         server_cpus=tuple(plan.cores.server),
-        backend_on=None if plan.dut.server == "engine" else plan.dut.server_on,
-        state=state_of(manifest),
-        machine=describe_setting(manifest),
-        tcp=plan.workload.tcp,
-        ceilings=manifest.loads_found.ceilings if manifest.loads_found else {},
-        loads_not_held=manifest.loads_found.not_held if manifest.loads_found else {},
-        tuning={
-            name: [Change(**change) for change in server["tuning"]["changes"]]
-            for name, server in manifest.servers.items()
-            if "tuning" in server
-        },
-        not_measured=tuple(
-            NotMeasured(**each.model_dump(), why=manifest.not_measured[each.name])
-            for each in manifest.systems
-            if each.name in manifest.not_measured
-        ),
-        tests_not_measured=manifest.tests_not_measured,
-        core_hour_price=plan.core_hour_price,
         merged_caches=manifest.machine.get("kernel", {}).get("merged_slab_caches") or {},
         one_segment=_without_tso(manifest),
         figures=tuple(manifest.figures),

@@ -129,7 +129,7 @@ BACKEND_CPU = Figure[LoadTrials](
     of="load",
     compute=lambda loads: loads.by_kind(
         backend_cost
-        if loads.context.backend_on == "device"
+        if loads.context.summary.backend_on == "device"
         else lambda readings: backend_cost(readings.on(loads.load_cpus)),
         _untimed(loads),
     ),
