@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackcost.analysis.cpu_time import cpu_seconds
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.window import growth, known_values, level
+from stackcost.contracts import metrics
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
-from tests.analysis.trials import START, SUSTAIN, counter, gauge
+from tests.analysis.trials import START, SUSTAIN, counter, gauge, seconds_of
 
 COUNT = Metric("made.count", "1", Kind.COUNTER, "a test")
 LEVEL = Metric("made.level", "B", Kind.GAUGE, "a test")
@@ -107,7 +107,7 @@ TICKS = {"user": 0.9, "nice": 0.1, "system": 3.0, "softirq": 0.2, "steal": 0.05}
 
 def test_task_time_is_split_by_ticks_and_the_kinds_close() -> None:
     kinds = {"task": 5.0, "softirq": 2.0, "irq": 0.1, "idle": 2.8}
-    spent = cpu_seconds(account(1, kinds, TICKS), WINDOW, 1)
+    spent = seconds_of(account(1, kinds, TICKS), WINDOW, 1)
     assert (spent.user, spent.system) == pytest.approx((1.25, 3.75))
     assert (spent.softirq, spent.irq, spent.idle) == pytest.approx((2.0, 0.1, 2.8))
     assert (spent.residue, spent.stolen) == pytest.approx((0.1, 0.05))
@@ -115,13 +115,13 @@ def test_task_time_is_split_by_ticks_and_the_kinds_close() -> None:
 
 def test_time_split_at_system_calls_needs_no_ticks() -> None:
     kinds = {"user": 1.0, "system": 4.0, "softirq": 2.0, "irq": 0.1, "idle": 2.9}
-    spent = cpu_seconds(account(1, kinds, {}), WINDOW, 1)
+    spent = seconds_of(account(1, kinds, {}), WINDOW, 1)
     assert (spent.user, spent.system, spent.residue) == pytest.approx((1.0, 4.0, 0.0))
     assert spent.stolen is None
 
 
 def test_without_an_account_all_but_the_stolen_time_is_unknown() -> None:
-    spent = cpu_seconds(account(1, {}, TICKS), WINDOW, 1)
+    spent = seconds_of(account(1, {}, TICKS), WINDOW, 1)
     assert spent.stolen == pytest.approx(0.05)
     assert [spent.user, spent.system, spent.irq, spent.softirq, spent.idle, spent.residue] == (
         [None] * 6
@@ -141,9 +141,9 @@ def test_growth_is_cut_to_the_phase_and_summed_over_series() -> None:
         counter("cpu.time", 4, {"cpu": "1", "kind": "user"}),
         counter("cpu.time", 50, {"cpu": "1", "kind": "idle"}),
     )
-    assert seen.growth("cpu.time", kind="user") == 7
-    assert seen.growth("cpu.time", cpu="1", kind="user") == 4
-    assert seen.rate("cpu.time", kind="idle") == 5
+    assert seen.growth(metrics.CPU_TIME, kind="user") == 7
+    assert seen.growth(metrics.CPU_TIME, cpu="1", kind="user") == 4
+    assert seen.rate(metrics.CPU_TIME, kind="idle") == 5
 
 
 def test_level_is_the_median_of_each_series_summed() -> None:
@@ -151,16 +151,16 @@ def test_level_is_the_median_of_each_series_summed() -> None:
         gauge("slab.bytes", (10, 900, 20), {"cache": "TCP"}),
         gauge("slab.bytes", (1, 2, 3), {"cache": "filp"}),
     )
-    assert seen.level("slab.bytes") == 22
-    assert seen.by_label("slab.bytes", "cache") == {"TCP": 20, "filp": 2}
+    assert seen.level(metrics.SLAB_BYTES) == 22
+    assert seen.by_label(metrics.SLAB_BYTES, "cache") == {"TCP": 20, "filp": 2}
 
 
 def test_what_was_not_read_is_unknown_not_zero() -> None:
     absent = Sample(START, "softirq.time", {}, None, "s", Kind.COUNTER, "tracepoint", "no BTF")
     seen = readings([absent], counter("cpu.time", 1, {})[:2])
-    assert seen.growth("softirq.time") is None
-    assert seen.level("softirq.time") is None
-    assert seen.growth("cpu.time") is None, "read at one edge only"
-    assert seen.at("drain").growth("cpu.time") is None, "a phase that never was"
-    assert seen.by_label("softirq.time", "cpu") == {}
-    assert seen.why_unknown("softirq.time") == "no BTF"
+    assert seen.growth(metrics.SOFTIRQ_TIME) is None
+    assert seen.level(metrics.SOFTIRQ_TIME) is None
+    assert seen.growth(metrics.CPU_TIME) is None, "read at one edge only"
+    assert seen.at("drain").growth(metrics.CPU_TIME) is None, "a phase that never was"
+    assert seen.by_label(metrics.SOFTIRQ_TIME, "cpu") == {}
+    assert seen.why_unknown(metrics.SOFTIRQ_TIME) == "no BTF"

@@ -5,8 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from hdrh.histogram import HdrHistogram
 
+from stackcost.analysis.core_time import CpuSeconds, core_seconds
+from stackcost.analysis.readings import Readings
 from stackcost.contracts.latency import HIGHEST_US, SIGNIFICANT_FIGURES
-from stackcost.contracts.load import ConstantLoad, HeldFlows
+from stackcost.contracts.load import ConstantLoad, CountedLoad, HeldFlows
 from stackcost.contracts.sample import Kind, Sample
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
@@ -40,6 +42,19 @@ def gauge(metric: str, levels: Iterable[float], labels: dict[str, str]) -> list[
         Sample(START + second, metric, labels, value, "B", Kind.GAUGE, "made for a test")
         for second, value in enumerate(levels)
     ]
+
+
+def seen_in(samples: list[Sample], window: Window) -> Readings:
+    """The readings of a trial with these samples, whose sustain phase this window is."""
+    load = CountedLoad(connections=1, offered_cps=1.0)
+    return Readings(Trial("made", 1, 1, load, phases={"sustain": window}, samples=samples))
+
+
+def seconds_of(samples: list[Sample], window: Window, cpu: int) -> CpuSeconds:
+    """Of one core in the window."""
+    found = core_seconds(seen_in(samples, window), cpu)
+    assert found is not None
+    return found
 
 
 def client_counters(completed: int, sent_bytes: int, **others: float) -> dict[str, float]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.bench.tools.selfcheck.least_time import SWITCH_TWICE
-from stackcost.analysis.cpu_time import cpu_seconds, seconds_by_process
+from stackcost.analysis.core_time import seconds_by_process
 from stackcost.collect import cpu_account
 from stackcost.collect.bpf import BpfObject
 from stackcost.collect.cpu import CpuTime
@@ -20,6 +20,7 @@ from stackcost.contracts.sample import Sample
 from stackcost.contracts.window import Window
 from stackcost.host import compiler
 from stackcost.host.cores import online_cpus
+from tests.analysis.trials import seconds_of, seen_in
 from tests.collect.load import BURN, CALL, SEND, WAKES, finish, grown, start
 
 pytestmark = [
@@ -51,14 +52,14 @@ def test_time_closes_on_every_cpu_and_a_burn_is_found_there_under_its_process() 
     cpu = online_cpus()[-1]
     samples, window, process, seconds = measure(BURN.format(seconds=0.5), cpu)
     for each in online_cpus():
-        spent = cpu_seconds(samples, window, each)
+        spent = seconds_of(samples, window, each)
         assert spent.residue == pytest.approx(0, abs=0.01 * window.length)
         assert None not in (spent.user, spent.system, spent.irq, spent.softirq, spent.idle)
-    ran = seconds_by_process(samples, window, cpu)
+    ran = seconds_by_process(seen_in(samples, window), cpu)
     (mine,) = [key for key in ran if key[0] == process]
     assert mine[1].startswith("python")
     assert_is(ran[mine], seconds, samples, window, cpu)
-    spent = cpu_seconds(samples, window, cpu)
+    spent = seconds_of(samples, window, cpu)
     assert sum(ran.values()) == pytest.approx(
         (spent.user or 0) + (spent.system or 0), abs=0.02 * window.length
     )
@@ -69,7 +70,9 @@ def test_a_program_that_ends_between_two_readings_has_its_own_name() -> None:
     for _ in range(5):
         cpu = online_cpus()[-1]
         samples, window, process, _ = measure(BURN.format(seconds=0.05), cpu, interval_s=60)
-        (mine,) = [key for key in seconds_by_process(samples, window, cpu) if key[0] == process]
+        (mine,) = [
+            key for key in seconds_by_process(seen_in(samples, window), cpu) if key[0] == process
+        ]
         assert mine[1].startswith("python")
 
 
@@ -77,7 +80,7 @@ def assert_is(
     measured: float, charged: float, samples: list[Sample], window: Window, cpu: int
 ) -> None:
     """The scheduler charges a process with interrupts on top of it, and not with stolen time."""
-    spent = cpu_seconds(samples, window, cpu)
+    spent = seconds_of(samples, window, cpu)
     assert spent.irq is not None and spent.softirq is not None and spent.stolen is not None
     interrupted, stolen = spent.irq + spent.softirq, spent.stolen + 0.01  # a tick of /proc/stat
     assert 0.97 * charged - interrupted < measured < 1.03 * charged + stolen
@@ -185,7 +188,7 @@ def attached_links() -> int:
 def test_at_task_switches_alone_softirqs_are_in_the_tasks_time_and_the_rest_is_unknown() -> None:
     cpu = online_cpus()[-1]
     samples, window, process, seconds = measure(SEND.format(packets=20_000), cpu, Detail.TASKS)
-    ran = seconds_by_process(samples, window, cpu)
+    ran = seconds_by_process(seen_in(samples, window), cpu)
     (mine,) = [spent for (number, _), spent in ran.items() if number == process]
     assert 0.97 * seconds < mine, "with the softirqs in which it received what it sent"
     assert grown(samples, window, "task.switches", cpu=str(cpu)) > 0
@@ -201,7 +204,7 @@ def test_receive_work_is_booked_to_the_cpu_it_ran_on(cpu: int) -> None:
     labels = {"cpu": str(cpu), "vector": "NET_RX"}
     assert grown(samples, window, "softirq.count", **labels) > packets / 2
     receiving = grown(samples, window, "softirq.time", **labels)
-    softirq = cpu_seconds(samples, window, cpu).softirq
+    softirq = seconds_of(samples, window, cpu).softirq
     assert softirq is not None and 0 < receiving <= softirq < window.length
 
 
@@ -236,7 +239,7 @@ def test_each_wake_from_idle_takes_its_exit_and_a_busy_core_has_none() -> None:
     cpu, wakes = online_cpus()[-1], 1000
     for _ in range(5):
         samples, window, _, _ = measure(WAKES.format(times=wakes, seconds=0.0005), cpu)
-        spent = cpu_seconds(samples, window, cpu)
+        spent = seconds_of(samples, window, cpu)
         if spent.idle and spent.idle > 0.5 * window.length:
             break
     else:
@@ -247,7 +250,7 @@ def test_each_wake_from_idle_takes_its_exit_and_a_busy_core_has_none() -> None:
     assert spent.idle_entry + spent.idle_exit < 0.2 * spent.idle, "one that waits is in a state"
     assert spent.residue == pytest.approx(0, abs=0.01 * window.length)
     samples, window, _, _ = measure(BURN.format(seconds=0.3), cpu)
-    busy = cpu_seconds(samples, window, cpu)
+    busy = seconds_of(samples, window, cpu)
     assert busy.idle_exit is not None and busy.idle_exit < spent.idle_exit / 5
 
 
@@ -260,7 +263,7 @@ def test_timer_interrupts_are_counted_and_timed() -> None:
     counted = grown(samples, window, "irq.count", **labels)
     assert 0.5 * ticks * window.length / seconds < counted <= ticks
     timed = grown(samples, window, "irq.time", **labels)
-    irq = cpu_seconds(samples, window, cpu).irq
+    irq = seconds_of(samples, window, cpu).irq
     assert irq is not None and counted * 1e-7 < timed <= irq < 0.1 * window.length
 
 

@@ -8,17 +8,38 @@ polls: the time of loop iterations that did work; iterations that found nothing 
 left out.
 """
 
+from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from stackcost.analysis.cpu_time import CpuSeconds, cpu_seconds, seconds_by_process
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.stack_counts import sampled_user_share
+from stackcost.analysis.window import growth, known_values
 from stackcost.contracts import metrics
 from stackcost.contracts.roles import POLL_ROLE
-from stackcost.contracts.sample import Metric, Sample
+from stackcost.contracts.sample import Sample
 
 TOLERANCE = 0.01  # of wall time x cores
+
+
+@dataclass(frozen=True, slots=True)
+class CpuSeconds:
+    """Seconds of one CPU in a window; None for what is not known.
+
+    `idle`: all of the idle task. `idle_entry`, `idle_exit`: the parts of it outside of idle states.
+    `residue`: the window's length less all the others; 0 when the account closes. `stolen`: what
+    the hypervisor took, which lies inside the others, as the guest's tracepoints cannot see it.
+    """
+
+    user: float | None
+    system: float | None
+    irq: float | None
+    softirq: float | None
+    idle: float | None
+    idle_entry: float | None
+    idle_exit: float | None
+    residue: float | None
+    stolen: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +208,7 @@ def foreign_share(readings: Readings) -> float | None:
     foreign = sum(
         spent
         for cpu in readings.cpus
-        for (process, command), spent in seconds_by_process(
-            _of_cpu(readings, metrics.TASK_TIME, cpu), window, cpu
-        ).items()
+        for (process, command), spent in seconds_by_process(readings, cpu).items()
         if str(process) not in known and not command.startswith(kernel_threads(readings))
     )
     # Growth is scaled from readings to the whole window, so it may be a little more than all of it.
@@ -286,16 +305,82 @@ def _seconds_of(readings: Readings, names: tuple[str, ...]) -> float:
 
 
 def core_seconds(readings: Readings, cpu: int) -> CpuSeconds | None:
-    """Seconds of one core in a phase by kind; None when the trial did not reach the phase."""
+    """Seconds of one core in a phase by kind, such that the kinds close to the phase's length; None
+    when the trial did not reach the phase.
+
+    Softirq, interrupt and idle time are exact (`CpuAccount`). Task time is exact too; unless it was
+    split at system calls, it is divided as the phase's samples of stacks are, or as in the warm-up,
+    which was split. Trials that lack both are divided by the ratio of the kernel's ticks. Those are
+    a sample: of n ticks the share p has a standard error of sqrt(p (1 - p) / n), and a load that
+    keeps time with the tick is always seen at the same point.
+    """
     if readings.window is None:
         return None
-    read = (metrics.CPU_EXACT_TIME, metrics.CPU_TRACED_TIME, metrics.CPU_TIME)
-    samples = [sample for metric in read for sample in _of_cpu(readings, metric, cpu)]
-    return cpu_seconds(samples, readings.window, cpu, sampled_user_share(readings.on([cpu])))
+    at = {"cpu": str(cpu)}
+    irq, softirq, resting, entry, exit_, task, user, system = (
+        readings.growth(metrics.CPU_EXACT_TIME, **at, kind=kind)
+        for kind in (
+            *("irq", "softirq", "idle", *IDLE_TASK),
+            *("task", "user", "system"),
+        )
+    )
+    idle = None if resting is None else resting + (entry or 0.0) + (exit_ or 0.0)
+    if task is not None:
+        share = sampled_user_share(readings.on([cpu]))
+        if share is None:
+            share = _share(*(_traced(readings, cpu, kind) for kind in ("user", "system")))
+        if share is None:
+            ticks = (
+                readings.growth(metrics.CPU_TIME, **at, kind=kind) for kind in ("user", "nice")
+            )
+            share = _share(_sum(*ticks), readings.growth(metrics.CPU_TIME, **at, kind="system"))
+        user = None if share is None else task * share
+        system = None if share is None else task * (1 - share)
+    elif user is not None and system is not None:
+        task = user + system
+    whole = _sum(task, irq, softirq, idle)
+    residue = None if whole is None else readings.window.length - whole
+    stolen = readings.growth(metrics.CPU_TIME, **at, kind="steal")
+    return CpuSeconds(user, system, irq, softirq, idle, entry, exit_, residue, stolen)
 
 
-def _of_cpu(readings: Readings, metric: Metric, cpu: int) -> list[Sample]:
-    return [sample for series in readings.series(metric, cpu=str(cpu)) for sample in series]
+def _traced(readings: Readings, cpu: int, kind: str) -> float | None:
+    """Seconds of one core in a mode in the warm-up, which is read once; None where not known."""
+    series = readings.series(metrics.CPU_TRACED_TIME, cpu=str(cpu), kind=kind)
+    return next((sample.value for each in series for sample in each), None)
+
+
+def _share(part: float | None, rest: float | None) -> float | None:
+    """Share of `part` in both; a core that had no tick in a task has no task time to speak of."""
+    whole = _sum(part, rest)
+    if part is None or whole is None:
+        return None
+    return part / whole if whole else 0.0
+
+
+def _sum(*parts: float | None) -> float | None:
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def seconds_by_process(readings: Readings, cpu: int) -> dict[tuple[int, str], float]:
+    """Exact seconds on one core by process id and command: who else ran on the server's core.
+
+    Threads that first ran inside the phase count from zero. Empty when not read.
+    """
+    found: dict[tuple[int, str], float] = defaultdict(float)
+    if readings.window is None:
+        return found
+    threads: dict[tuple[str, ...], list[Sample]] = defaultdict(list)
+    for series in readings.series(metrics.TASK_TIME, cpu=str(cpu)):
+        labels = series[0].labels
+        threads[labels["process"], labels["thread"], labels["kind"]] += series
+    for samples in threads.values():
+        if samples[0].time > readings.window.start:
+            samples.insert(0, samples[0]._replace(time=readings.window.start, value=0.0))
+        key = int(samples[-1].labels["process"]), samples[-1].labels["command"]
+        found[key] += growth(known_values(samples), readings.window) or 0.0
+    return {process: seconds for process, seconds in found.items() if seconds > 0}
 
 
 def receive_share(readings: Readings) -> float | None:
