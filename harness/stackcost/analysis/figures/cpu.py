@@ -107,6 +107,7 @@ SERVER_CPU_TOTAL = Figure[LoadTrials](
     "a polling peer those of peer_kernel_cpu; without the generator's cost",
     source="server_cpu, peer_kernel_cpu",
     of="load",
+    of_trials=True,
     judged=True,
     compute=lambda loads: loads.each(cpu.server_total, _no_cost(loads)),
 )
@@ -116,6 +117,7 @@ WHOLE_COST = Figure[LoadTrials](
     definition="server_cpu_total over the whole sustain window, undisturbed or not",
     source="server_cpu",
     of="load",
+    of_trials=True,
     compute=lambda loads: loads.each(cpu.uncorrected_total),
 )
 BACKEND_CPU = Figure[LoadTrials](

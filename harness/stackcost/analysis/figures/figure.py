@@ -39,7 +39,8 @@ class Declared:
     kind "user" of "server_cpu" is the figure "server_cpu.user".
     `judged`: whether a comparison judges it, and a trend shows it. Other figures explain the judged
     ones; to judge them, too, would only make the test less sensitive. `table`: of a load's figure,
-    the table of `import stackcost` and of the report that has it.
+    the table of `import stackcost` and of the report that has it. `of_trials`: of a load's figure,
+    whether each trial is told its value, too.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Declared:
     kinds: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     judged: bool = False
     table: Literal["loads", "costs", "why", "latency"] = "loads"
+    of_trials: bool = False
 
     def __post_init__(self) -> None:
         for word in ("name", "unit", "definition", "source"):

@@ -59,6 +59,7 @@ UNDISTURBED = Figure[LoadTrials](
     source="harness/stackcost/collect/core_speed.c, the CPU account, a peer's stackcost_get_cpu, "
     "each read ten times a second",
     of="load",
+    of_trials=True,
     compute=lambda loads: loads.each(undisturbed_seconds, NOT_CUT),
 )
 MEMORY_READ_TIME = Figure[LoadTrials](
@@ -68,6 +69,7 @@ MEMORY_READ_TIME = Figure[LoadTrials](
     "shared caches and memory are",
     source="harness/stackcost/collect/core_speed.c, over the whole sustain window",
     of="load",
+    of_trials=True,
     compute=lambda loads: loads.each(memory_read_nanoseconds),
 )
 SYSTEM_CALL_TIME = Figure[LoadTrials](
@@ -77,6 +79,7 @@ SYSTEM_CALL_TIME = Figure[LoadTrials](
     "window",
     source="harness/stackcost/collect/core_speed.c",
     of="load",
+    of_trials=True,
     compute=lambda loads: loads.each(system_call_nanoseconds),
 )
 ACCOUNTED_SHARE = Figure[LoadTrials](

@@ -127,21 +127,7 @@ OF_LOADS: tuple[Figure[LoadTrials], ...] = (
     steadiness.DRIFT,
     steadiness.CORRELATION,
 )
-# Those that are told of each trial, too: the load's in the round of the trial.
-OF_TRIALS = {
-    each.name: each
-    for each in (
-        cpu.SERVER_CPU_TOTAL,
-        cpu.WHOLE_COST,
-        machine.UNDISTURBED,
-        machine.MEMORY_READ_TIME,
-        machine.SYSTEM_CALL_TIME,
-        steadiness.WARM_UP,
-        steadiness.VARIATION,
-        steadiness.DRIFT,
-        steadiness.CORRELATION,
-    )
-}
+OF_TRIALS = {each.name: each for each in OF_LOADS if each.of_trials}
 OF_DEVICES: tuple[Figure[Group], ...] = (device.FRAMES_LOST, device.TRACKING)
 OF_MIXES: tuple[Figure[MixSteps], ...] = (device.MIX_CEILING,)
 OF_MIX_STEPS: tuple[Figure[Step], ...] = (

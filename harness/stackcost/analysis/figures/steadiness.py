@@ -21,6 +21,7 @@ def _steady(name: str, definition: str) -> Figure[LoadTrials]:
         definition=definition,
         source="tcps_closed of the generator; of HTTP clients the server's own count of requests",
         of="load",
+        of_trials=True,
         compute=lambda loads: loads.each(read),
     )
 
@@ -31,6 +32,7 @@ WARM_UP = Figure[LoadTrials](
     definition="time from the start of the load until its rate was steady",
     source="tcps_closed of the generator",
     of="load",
+    of_trials=True,
     compute=lambda loads: loads.each(attrgetter("warm_up_s")),
 )
 VARIATION = _steady(
