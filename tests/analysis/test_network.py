@@ -9,7 +9,6 @@ from rich.console import Console
 from stackcost.analysis.checks import checks
 from stackcost.analysis.diagnosis import diagnosis
 from stackcost.analysis.flags import flags_of
-from stackcost.analysis.network import conditions_of
 from stackcost.analysis.overload import overload
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
@@ -17,6 +16,7 @@ from stackcost.analysis.summary import Summary
 from stackcost.contracts.network import NetworkCounts, NetworkSettings
 from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
+from stackcost.report.network import conditions_of
 from stackcost.report.notebook import fitting
 from stackcost.report.terminal import print_screen
 from tests.analysis.runs import CONTEXT
