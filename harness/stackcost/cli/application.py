@@ -3,7 +3,7 @@
 import functools
 import re
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.metadata import version as version_of
 from pathlib import Path
 from shlex import quote
@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
 import typer
 import typer.core
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from typer.exceptions import TyperException
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.report.console import PlainConsole
+from stackcost.report.plain import visible
 
 if TYPE_CHECKING:
     from stackcost.store import RunFolder
@@ -114,6 +115,26 @@ FILE_WIDTH = 160  # columns
 DEFAULT_RESULTS = Path("results")
 STORED = ("run", "runs", "a", "b", "results", "history")  # arguments that name stored files
 P = ParamSpec("P")
+
+
+class PlainConsole(Console):
+    """A console that knows no markup, and shows control characters instead of sending them.
+
+    Its own ones (colours, a line that is drawn again) are made after this, or marked as such.
+    """
+
+    def __init__(self, **options: Any):
+        super().__init__(markup=False, emoji=False, highlight=False, **options)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Pieces of text with their styles."""
+        for piece in super().render(renderable, options):
+            if piece.control:
+                yield piece
+            else:
+                yield Segment(visible(piece.text), piece.style)
 
 
 def make_console() -> Console:

@@ -1,4 +1,4 @@
-"""Describes the machine for the manifest, before and after a run.
+"""Describes the machine and its network namespaces for the manifest.
 
 Every part reads files or runs a program that only prints. What cannot be read is None.
 """
@@ -16,11 +16,13 @@ from typing import Any
 
 from stackcost.collect import kernel
 from stackcost.collect.slab import merged_caches
+from stackcost.contracts.tuning import CONGESTION_CONTROL
 from stackcost.files import DEBIAN_PACKAGES, SUITE
 from stackcost.host.cores import online_cpus, place_of
+from stackcost.host.namespace import execute
 
 CPU = Path("/sys/devices/system/cpu")
-# Of the whole machine; those of a network namespace: stackcost.collect.namespace.
+# Of the whole machine.
 SYSCTLS = (
     "net.core.netdev_budget",
     "net.core.netdev_budget_usecs",
@@ -41,6 +43,21 @@ SYSCTLS = (
     "kernel.sched_rt_runtime_us",
     "vm.nr_hugepages",
 )
+# Of each network namespace.
+OF_NAMESPACE = (
+    "net.core.somaxconn",
+    CONGESTION_CONTROL,
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_wmem",
+    "net.ipv4.tcp_max_syn_backlog",
+    "net.ipv4.tcp_syncookies",
+    "net.ipv4.tcp_tw_reuse",
+    "net.ipv4.tcp_fin_timeout",
+    "net.ipv4.tcp_timestamps",
+    "net.ipv4.tcp_sack",
+    "net.ipv4.tcp_window_scaling",
+    "net.ipv4.ip_local_port_range",
+)
 BROUGHT_PACKAGES = ("nginx", "libbpf1", "libc6")  # what figures depend on and those bring
 PYTHON_PACKAGES = ("lbr-trex-client", "pyroute2", "psutil", "pyarrow", "numpy", "scipy")
 
@@ -57,6 +74,13 @@ def describe_machine() -> dict[str, Any]:
         "debian_packages": _describe_debian_packages(),
         "source": _describe_source(),
     }
+
+
+def namespace_settings(namespace: str) -> dict[str, str]:
+    """The current values of OF_NAMESPACE, without settings that this kernel does not have."""
+    lines = execute(namespace, ["sysctl", "-e", *OF_NAMESPACE]).splitlines()
+    pairs = (line.split(" = ", 1) for line in lines)
+    return {name: " ".join(value.split()) for name, value in pairs}
 
 
 def _describe_kernel() -> dict[str, Any]:

@@ -18,7 +18,7 @@ from stackcost.collect.energy import Energy
 from stackcost.collect.guest import Guest
 from stackcost.collect.hardware import HardwareCounters
 from stackcost.collect.kernel_log import KernelLog
-from stackcost.collect.namespace import namespace_settings
+from stackcost.collect.machine import namespace_settings
 from stackcost.collect.network import Network
 from stackcost.collect.process import BackendProcesses, Processes
 from stackcost.collect.sampler import Sampler

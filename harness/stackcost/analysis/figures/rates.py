@@ -1,8 +1,11 @@
-"""Figures of what was offered and completed, and of the packets that it took."""
+"""Figures of what was offered and completed, how steadily, and of the packets that it took."""
+
+from operator import attrgetter
 
 from stackcost.analysis import core_time, flows
 from stackcost.analysis.figures.figure import Declared, Figure, Values
 from stackcost.analysis.figures.groups import LoadTrials
+from stackcost.analysis.flags import steadiness_of
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.load.base import RETRANSMITTED
 from stackcost.contracts.metrics import (
@@ -150,4 +153,42 @@ PACKETS = Figure[LoadTrials](
     source="/proc/net/dev of the server's namespace, without loopback",
     of="load",
     compute=_packets,
+)
+
+
+def _steady(name: str, definition: str) -> Figure[LoadTrials]:
+    """A part of how steady the rate was in the sustain window (`stackcost.analysis.steadiness`)."""
+
+    def read(readings: Readings) -> float | None:
+        found = steadiness_of(readings)
+        return getattr(found, name) if found else None
+
+    return Figure[LoadTrials](
+        name=name,
+        unit="1",
+        definition=definition,
+        source="tcps_closed of the generator; of HTTP clients the server's own count of requests",
+        of="load",
+        of_trials=True,
+        compute=lambda loads: loads.each(read),
+    )
+
+
+WARM_UP = Figure[LoadTrials](
+    name="warm_up",
+    unit="s",
+    definition="time from the start of the load until its rate was steady",
+    source="tcps_closed of the generator",
+    of="load",
+    of_trials=True,
+    compute=lambda loads: loads.each(attrgetter("warm_up_s")),
+)
+VARIATION = _steady(
+    "variation",
+    "standard deviation of the rate from second to second in the sustain window, as a share of its "
+    "mean",
+)
+DRIFT = _steady("drift", "growth of the rate over the sustain window, as a share of its mean")
+CORRELATION = _steady(
+    "correlation", "Pearson's correlation of the running count with time; 1: steady"
 )

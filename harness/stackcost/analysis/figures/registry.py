@@ -18,7 +18,6 @@ from stackcost.analysis.figures import (
     memory,
     rates,
     stacks,
-    steadiness,
     why,
 )
 from stackcost.analysis.figures.ceilings import Searches
@@ -122,10 +121,10 @@ OF_LOADS: tuple[Figure[LoadTrials], ...] = (
     gate.WHOLE_CORES,
     cpu.WHOLE_COST,
     machine.SYSTEM_CALL_TIME,
-    steadiness.WARM_UP,
-    steadiness.VARIATION,
-    steadiness.DRIFT,
-    steadiness.CORRELATION,
+    rates.WARM_UP,
+    rates.VARIATION,
+    rates.DRIFT,
+    rates.CORRELATION,
 )
 OF_TRIALS = {each.name: each for each in OF_LOADS if each.of_trials}
 OF_DEVICES: tuple[Figure[Group], ...] = (device.FRAMES_LOST, device.TRACKING)
