@@ -5,12 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from stackcost.analysis.http_versions import version_costs
 from stackcost.analysis.significance import holm
 from stackcost.analysis.spread import spread
 from stackcost.analysis.summary import Level, Summary
-from stackcost.analysis.tls import tls_costs
-from stackcost.report.http_tls import KINDS, tls_parts_answer
+from stackcost.report.http_tls import KINDS, tls_costs, tls_parts_answer
+from stackcost.report.http_versions import version_costs
 from stackcost.report.tables import price_table
 from tests.analysis.http_trials import asked, summary
 

@@ -5,20 +5,20 @@ from dataclasses import replace
 
 import pytest
 
-from stackcost.analysis.paths import (
-    added,
-    added_bytes,
-    hops_of,
-    known_hops,
-    memory_parts,
-    rule_lines,
-)
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
 from stackcost.published.tables import sidecar_table
-from stackcost.report.paths import paths_answer
+from stackcost.report.paths import (
+    added,
+    added_bytes,
+    hops_of,
+    known_hops,
+    memory_parts,
+    paths_answer,
+    rule_lines,
+)
 from tests.analysis.runs import context_with
 from tests.analysis.trials import add_backend, gauge, hold_trial, load_trial
 

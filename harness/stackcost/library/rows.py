@@ -10,18 +10,18 @@ from stackcost.analysis.event_summary import EventSummary
 from stackcost.analysis.figures import counted
 from stackcost.analysis.figures.registry import OF_TRIALS, is_judged
 from stackcost.analysis.http_costs import Cost
-from stackcost.analysis.http_versions import version_costs
 from stackcost.analysis.merged import Of, by_second, merged, recorded
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.spread import Spread, bounds
 from stackcost.analysis.summary import Summary
-from stackcost.analysis.tls import tls_costs
 from stackcost.contracts.latency import percentile_us
 from stackcost.contracts.trial import Trial
 from stackcost.published.document import Document
 from stackcost.published.match import PublishedMatch
 from stackcost.report.difference import Difference
 from stackcost.report.http_figures import series
+from stackcost.report.http_tls import tls_costs
+from stackcost.report.http_versions import version_costs
 
 Row = dict[str, Any]
 

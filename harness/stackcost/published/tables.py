@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from stackcost.analysis.paths import hops_of
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.words import count
 from stackcost.published.document import Cell, Document, PublishedTable, documents
 from stackcost.published.match import NOT_MEASURED, PublishedMatch, places
 from stackcost.report.flags import mostly_disturbed
+from stackcost.report.paths import hops_of
 from stackcost.report.tables import TextTable
 from stackcost.report.words import number
 from stackcost.results.opened import OpenedRuns

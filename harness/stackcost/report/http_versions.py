@@ -1,14 +1,146 @@
-"""What a request and a connection cost over each version of HTTP: the sentence and the table."""
+"""What a request and a connection cost over each version of HTTP.
 
-from collections.abc import Sequence
+The tests send the same requests at the same rate. One on new connections has one request on each,
+so a connection costs what that test costs more than the one on kept connections.
+"""
 
-from stackcost.analysis.comparison import Comparison
-from stackcost.analysis.http_costs import Cost
-from stackcost.analysis.http_versions import VersionCost, version_costs
-from stackcost.analysis.spread import Spread
-from stackcost.analysis.summary import Summary
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from stackcost.analysis.comparison import Comparison, Design, Question, compare_all
+from stackcost.analysis.http_costs import Cost, tests_of
+from stackcost.analysis.series import Series
+from stackcost.analysis.spread import Spread, combined, spread
+from stackcost.analysis.summary import ClientSettings, Level, ServerResult, Summary
+from stackcost.contracts.http import HttpVersion
 from stackcost.report.tables import TextTable
 from stackcost.report.words import UNKNOWN, change_of, number, with_range
+
+OLDEST: HttpVersion = "1.1"
+
+
+@dataclass(frozen=True, slots=True)
+class VersionCost:
+    """One version of HTTP over TLS on one system. None: its tests were not made.
+
+    `rate`, `connection_rate`: requests per second at which the cost of a request and of a
+    connection was measured. `request_compared`, `connection_compared`: against HTTP/1.1 of the same
+    system, paired by round, and corrected for how many there are in the run; None for HTTP/1.1
+    itself. `process_bytes`: of the server's processes for one more open connection. `slab_bytes`:
+    the same of the kernel's slab, of both ends.
+    """
+
+    system: str
+    version: HttpVersion
+    rate: float
+    request: Cost
+    connection_rate: float | None
+    connection: Cost | None
+    request_compared: Comparison | None = None
+    connection_compared: Comparison | None = None
+    process_bytes: Spread | None = None
+    slab_bytes: Spread | None = None
+
+
+def version_costs(summary: Summary) -> list[VersionCost]:
+    """Every version of each system that was measured with kept connections at a rate over TLS.
+
+    Empty if no system has two versions: then there is nothing to compare.
+    """
+    found = _compared([cost for server in summary.servers for cost in _versions_of(server)])
+    by_system: dict[str, set[str]] = {}
+    for each in found:
+        by_system.setdefault(each.system, set()).add(each.version)
+    return found if any(len(versions) > 1 for versions in by_system.values()) else []
+
+
+def _versions_of(server: ServerResult) -> list[VersionCost]:
+    kept = tests_of(server, lambda http: http.tls and http.kept and http.streams == 1, True)
+    new = tests_of(server, lambda http: http.tls and not http.kept and not http.resumed, True)
+    versions = sorted({http.version for _, http in kept})
+    return [_version(server.name, version, kept, new) for version in versions]
+
+
+def _version(
+    system: str,
+    version: HttpVersion,
+    kept: Sequence[tuple[Level, ClientSettings]],
+    new: Sequence[tuple[Level, ClientSettings]],
+) -> VersionCost:
+    own = [(level, http) for level, http in kept if http.version == version]
+    fewest = min(http.connections for _, http in own)
+    few = {level.offered_cps: level for level, http in own if http.connections == fewest}
+    highest = max(few)
+    news = {level.offered_cps: level for level, http in new if http.version == version}
+    common = max(news.keys() & few.keys(), default=None)
+    connection = None
+    if common is not None:
+        connection = Cost.of([(1, news[common]), (-1, few[common])])
+    return VersionCost(
+        system,
+        version,
+        highest,
+        Cost.of([(1, few[highest])]),
+        common,
+        connection,
+        process_bytes=_per_connection(own, lambda level: level["process_memory"]),
+        slab_bytes=_per_connection(own, lambda level: level["connection_slab"]),
+    )
+
+
+def _compared(costs: Sequence[VersionCost]) -> list[VersionCost]:
+    """The rows with comparisons against HTTP/1.1 of the same system, all judged together."""
+    bases = {each.system: each for each in costs if each.version == OLDEST}
+    asked: dict[tuple[int, str], Question] = {}
+    for at, each in enumerate(costs):
+        base = bases.get(each.system, each)
+        if each is base:
+            continue
+        if question := _question(base.request, each.request):
+            asked[at, "request"] = question
+        if question := _question(base.connection, each.connection):
+            asked[at, "connection"] = question
+    answers = dict(zip(asked, compare_all(list(asked.values())), strict=True))
+    return [
+        replace(
+            each,
+            request_compared=answers.get((at, "request")),
+            connection_compared=answers.get((at, "connection")),
+        )
+        for at, each in enumerate(costs)
+    ]
+
+
+def _question(below: Cost | None, above: Cost | None) -> Question | None:
+    if below is None or above is None or not below.total.values or not above.total.values:
+        return None
+    sides = Series.of_spread(below.total), Series.of_spread(above.total)
+    return Question(*sides, Design(paired=True))
+
+
+def _per_connection(
+    levels: Sequence[tuple[Level, ClientSettings]], read: Callable[[Level], Spread | None]
+) -> Spread | None:
+    """Bytes for one more open connection, from the fewest and the most; None with one number.
+
+    Other programs use the kernel's memory too. Where it did not grow with the connections in every
+    round, what they changed is more than what is looked for, and the figure is unknown.
+    """
+    counts: dict[tuple[int, float], Level] = {
+        (http.processes * http.connections, level.offered_cps): level for level, http in levels
+    }
+    most = max(counts)
+    fewest = min((key for key in counts if key[1] == most[1]), default=most)
+    above, below = read(counts[most]), read(counts[fewest])
+    if most == fewest or above is None or below is None:
+        return None
+    more = most[0] - fewest[0]
+    found = combined([(1 / more, above), (-1 / more, below)])
+    if found.values and min(found.values) <= 0:
+        low, high = min(found.values), max(found.values)
+        reason = f"it did not grow with the connections: {low:,.0f} to {high:,.0f} B in the rounds"
+        return spread([], found.unit, reason)
+    return found
 
 
 def has_versions(summary: Summary) -> bool:

@@ -1,19 +1,260 @@
-"""What each hop adds to a connection: the sentences, the table and the lines of rules."""
+"""What each path before the same server adds to a connection: hop by hop, and rule by rule.
 
-from collections.abc import Sequence
+A path is a device with a real server behind it. The bare server is the same server on a wire, on
+the same cores. A connection's whole cost is that of these cores: the device's and the server's, or
+the server's alone. So the difference of both is what the path adds, also where device and server
+share a core and their softirqs cannot be separated. The generator's cost is in neither.
+"""
 
-from stackcost.analysis.paths import (
-    Hop,
-    RuleLine,
-    added,
-    hops_of,
-    known_hops,
-    memory_parts,
-    rule_lines,
-)
-from stackcost.analysis.summary import Summary
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from stackcost.analysis.comparison import Comparison, Design, Question, compare_all
+from stackcost.analysis.series import Series
+from stackcost.analysis.slab import is_of_connection
+from stackcost.analysis.spread import Spread, combined, spread
+from stackcost.analysis.summary import Level, Memory, ServerResult, Summary
+from stackcost.analysis.thresholds import CONFIDENCE
+from stackcost.contracts.load import rate_words
 from stackcost.report.tables import TextTable
 from stackcost.report.words import change_of, number, with_range
+
+BARE = "dut/wire"
+SOFTIRQ = "softirq"
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One path at one load, in microseconds per completed connection.
+
+    `whole`: path and server together. `added`: that less the bare server's, by kind, paired by
+    round. `added_whole`: the sum of `added`. `server`: of it the server's own processes and the
+    threads that poll its interface. `compared`: `whole` against the bare server's, paired by round.
+    """
+
+    system: str
+    whole: Spread
+    added: Mapping[str, Spread]
+    added_whole: Spread
+    server: Spread
+    compared: Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Hops:
+    """All paths of a run at `offered_cps`, the highest load that every system held.
+
+    `bare`: the whole cost of the bare server; `bare_server`: its own part of it, as of `Hop`.
+    """
+
+    offered_cps: float
+    bare: Spread
+    bare_server: Spread
+    hops: Sequence[Hop]
+
+
+@dataclass(frozen=True, slots=True)
+class PartsOfMemory:
+    """Bytes per open flow on each part of one path; None where unknown.
+
+    The kernel's slab is that of the whole machine. A server's part of it is what the bare server's
+    slab is per socket, times the sockets that the server has per flow; the rest is the path's. The
+    generator has no sockets.
+    """
+
+    system: str
+    path_kernel: float | None
+    path_process: float | None
+    server_kernel: float | None
+    server_process: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleLine:
+    """A straight line through the softirq time of a connection over the length of a list of rules.
+
+    `per_rule`: its slope, microseconds for each rule, and `low`, `high` the interval of that at
+    95 % (Student's t); `at_none`: microseconds without any rule. `r_squared`: 1 if all points are
+    on the line. `points`: (rules, microseconds), one for each round.
+    """
+
+    system: str
+    per_rule: float
+    low: float
+    high: float
+    at_none: float
+    r_squared: float
+    points: Sequence[tuple[int, float]]
+
+
+def hops_of(summary: Summary) -> Hops | None:
+    """None unless the run has the bare server and a path, both at a load that all of them held.
+
+    Also None if the server was on the generator's cores: its cost is not known whole there.
+    """
+    if summary.backend_on != "device":
+        return None
+    held = {server.name: _held(server) for server in summary.servers}
+    bare, others = held.pop(BARE, None), {name: at for name, at in held.items() if at}
+    common = set(bare or ()).intersection(*others.values())
+    if bare is None or not others or not common:
+        return None
+    rate = max(common)
+    alone = bare[rate]
+    against = Series.of_spread(alone["server_cpu_total"])
+    found = {name: levels[rate] for name, levels in others.items()}
+    questions = [
+        Question(
+            against,
+            Series.of_spread(level["server_cpu_total"]),
+            Design(paired=True),
+            name,
+            f"{rate_words(rate)}/s",
+        )
+        for name, level in found.items()
+    ]
+    compared = compare_all(questions)
+    return Hops(
+        rate,
+        alone["server_cpu_total"],
+        _own(alone),
+        [
+            Hop(
+                name,
+                level["server_cpu_total"],
+                {
+                    kind: _more(cost, alone.kinds("server_cpu").get(kind))
+                    for kind, cost in level.kinds("server_cpu").items()
+                },
+                _more(level["server_cpu_total"], alone["server_cpu_total"]),
+                _own(level),
+                each,
+            )
+            for (name, level), each in zip(found.items(), compared, strict=True)
+        ],
+    )
+
+
+def rule_lines(summary: Summary) -> list[RuleLine]:
+    """One line for each device that was measured with at least three lengths of its list."""
+    points: dict[str, list[tuple[int, float]]] = {}
+    for server in summary.servers:
+        rules, level = server.settings.get("rules"), server.quoted
+        if rules is not None and level and SOFTIRQ in level.kinds("server_cpu"):
+            costs = level.kinds("server_cpu")[SOFTIRQ].values
+            name = server.without("rules").name
+            points.setdefault(name, []).extend((int(rules), cost) for cost in costs)
+    lines = [_line(name, found) for name, found in points.items()]
+    return [line for line in lines if line is not None]
+
+
+def added(hop: Hop) -> dict[str, float]:
+    """What a path adds by kind, microseconds, medians. A kind that is unknown is left out."""
+    return {kind: cost.median for kind, cost in hop.added.items() if cost.median is not None}
+
+
+def _held(server: ServerResult) -> dict[float, Level]:
+    """Its loads below its ceiling at which the cost of path and server is known.
+
+    Tests of HTTP clients are none: each has requests of its own, and a rate does not name one.
+    """
+    return {
+        level.offered_cps: level
+        for level in server.levels
+        if not level.test
+        and not level.past_ceiling
+        and level["server_cpu_total"].median is not None
+    }
+
+
+def _own(level: Level) -> Spread:
+    """By round; unknown in rounds in which a part is, and without any part."""
+    parts = [(1, part) for part in level.kinds("backend_cpu").values()]
+    return combined(parts) if parts else spread([], "us")
+
+
+def _more(whole: Spread, bare: Spread | None) -> Spread:
+    """By round; the bare server may lack a kind."""
+    return combined([(1, whole), (-1, bare)]) if bare else whole
+
+
+def _line(name: str, points: list[tuple[int, float]]) -> RuleLine | None:
+    if len({rules for rules, _ in points}) < 3:
+        return None
+    from scipy.stats import linregress, t  # takes a second, which a stored answer does not need
+
+    fitted = linregress([rules for rules, _ in points], [cost for _, cost in points])
+    half = float(t.ppf((1 + CONFIDENCE) / 2, len(points) - 2) * fitted.stderr)
+    slope = float(fitted.slope)
+    return RuleLine(
+        name,
+        slope,
+        slope - half,
+        slope + half,
+        float(fitted.intercept),
+        float(fitted.rvalue**2),
+        points,
+    )
+
+
+def known_hops(hops: Hops) -> list[Hop]:
+    """Those whose cost is known, in the order of the run: paths are not compared with each other,
+    so none is the dearest.
+    """
+    return [hop for hop in hops.hops if hop.whole.median is not None]
+
+
+def memory_parts(summary: Summary) -> list[PartsOfMemory]:
+    """Of the bare server and every path; empty without the bare server's memory and sockets."""
+    held = {server.name: server.memory for server in summary.servers if server.memory}
+    bare = held.get(BARE)
+    slab, sockets = _slab(bare), _slope(bare.kinds("memory.sockets"), "backend") if bare else None
+    if not slab or not sockets:
+        return []
+    found = []
+    for name, memory in held.items():
+        own, count = _slab(memory), _slope(memory.kinds("memory.sockets"), "backend")
+        served = None if count is None else slab / sockets * count
+        rest = None if own is None or served is None else own - served
+        backend = _slope(memory.kinds("memory.per_flow"), "backend process")
+        process = None if name == BARE else _slope(memory.kinds("memory.per_flow"), "process")
+        kernel = None if name == BARE else rest
+        found.append(PartsOfMemory(name, kernel, process, served, backend))
+    return found
+
+
+def _slab(memory: Memory | None) -> float | None:
+    return _slope(memory.kinds("memory.per_flow"), "kernel slab") if memory else None
+
+
+def _slope(slopes: Mapping[str, Spread], name: str) -> float | None:
+    return slopes[name].median if name in slopes else None
+
+
+def added_bytes(summary: Summary) -> dict[str, dict[str, float]]:
+    """By path and slab cache, the bytes per open flow more than with the bare server (medians), of
+    caches that connections are made of.
+
+    A summary has the largest caches of each system: one that is not among those of the bare server
+    counts as 0 there.
+    """
+    caches = {
+        server.name: {
+            name: each.median
+            for name, each in server.memory.kinds("memory.caches").items()
+            if each.median is not None and is_of_connection(name, {})
+        }
+        for server in summary.servers
+        if server.memory
+    }
+    bare = caches.pop(BARE, None)
+    if bare is None:
+        return {}
+    return {
+        system: {name: size - bare.get(name, 0.0) for name, size in own.items()}
+        for system, own in caches.items()
+    }
+
 
 NANOSECONDS = 1e3  # in a microsecond
 
