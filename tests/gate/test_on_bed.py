@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.bed.lock import RunLock
 from stackcost.bed.network import existing_namespaces
 from stackcost.gate.baseline import setup_of
 from stackcost.gate.figure import CEILING, WHOLE_CORES
 from stackcost.gate.measure import ThisMachine, target_of
-from stackcost.results.computed import ceilings_of
+from stackcost.results.computed import computed
 from stackcost.results.stored import summary_of
 from stackcost.store import RunFolder
 from tests.gate.test_plugin import INSTALLED, MODULE
@@ -52,7 +53,9 @@ def test_a_ceiling_is_searched_and_stored_as_a_run_of_ceilings(tmp_path: Path) -
     assert ceiling > bench.load
     run = RunFolder.open(bench.folder.path)
     assert run.manifest().kind == "ceilings"
-    (found,) = ceilings_of(run).ceilings
+    summary = computed(run)
+    assert isinstance(summary, CeilingSummary)
+    (found,) = summary.ceilings
     (rate,) = found.rates
     assert found.complete and rate.name == "PDR" and rate.value == pytest.approx(ceiling, rel=1e-3)
     assert bool(trial.disturbed) == (rate.low is None)

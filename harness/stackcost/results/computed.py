@@ -8,8 +8,6 @@ import sys
 from hashlib import sha256
 from shlex import quote
 
-from stackcost.analysis.ceiling.summary import CeilingSummary
-from stackcost.analysis.event_summary import EventSummary
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.words import count
 from stackcost.files import PACKAGE
@@ -66,9 +64,15 @@ def computed(run: RunFolder) -> AnySummary:
 
 def _computed(run: RunFolder) -> AnySummary:
     kind = run.manifest().kind
+    if kind == "costs":
+        return summary_of(run)
     if kind == "events":
-        return events_of(run)
-    return ceilings_of(run) if kind == "ceilings" else summary_of(run)
+        from stackcost.analysis.event_summary import summarise_events
+
+        return summarised(run, summarise_events)
+    from stackcost.analysis.ceiling.summarise import summarise_ceilings
+
+    return summarised(run, summarise_ceilings)
 
 
 def stored_answer(run: RunFolder) -> AnySummary | None:
@@ -91,17 +95,3 @@ def current(run: RunFolder) -> AnySummary:
         f"to store them: stackcost report {quote(str(run.path))}"
     )
     return computed(run)
-
-
-def ceilings_of(run: RunFolder) -> CeilingSummary:
-    """A stored run's summary, computed from its trials. StackcostError when it holds none."""
-    from stackcost.analysis.ceiling.summarise import summarise_ceilings
-
-    return summarised(run, summarise_ceilings)
-
-
-def events_of(run: RunFolder) -> EventSummary:
-    """A stored run's summary, computed from its trials. StackcostError when it holds none."""
-    from stackcost.analysis.event_summary import summarise_events
-
-    return summarised(run, summarise_events)
