@@ -8,7 +8,7 @@ and is in the path's cost.
 import shutil
 from typing import ClassVar
 
-from stackcost.contracts.roles import POLL_ROLE
+from stackcost.contracts.metrics import POLL_ROLE
 from stackcost.duts.proxy import Proxy
 from stackcost.host.debian import install_command
 from stackcost.host.namespace import NAMESPACE_FOLDER, execute

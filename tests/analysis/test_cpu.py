@@ -8,7 +8,7 @@ from stackcost.analysis.cpu import backend_cost, server_total
 from stackcost.analysis.memory import components
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import core_shares, summarise
-from stackcost.contracts.roles import POLL_ROLE
+from stackcost.contracts.metrics import POLL_ROLE
 from stackcost.contracts.trial import Trial
 from stackcost.report.http_figures import series
 from tests.analysis.http_trials import asked, summary

@@ -12,7 +12,7 @@ from stackcost.analysis.function_table import FILE, UNMATCHED, table
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.thresholds import SHARE_SAMPLES
-from stackcost.contracts.functions import RETURNS
+from stackcost.contracts.metrics import RETURNS
 from stackcost.contracts.sample import Kind, Sample
 from stackcost.contracts.trial import Trial
 from tests.analysis.runs import CONTEXT

@@ -12,7 +12,7 @@ import pytest
 
 from stackcost.collect.process import BackendProcesses, Processes
 from stackcost.collect.slab import Slab, merged_caches
-from stackcost.contracts.roles import POLL_ROLE
+from stackcost.contracts.metrics import POLL_ROLE
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="/proc/slabinfo is root's")
 pytestmark = pytest.mark.bed

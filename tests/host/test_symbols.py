@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.functions import RETURNS
+from stackcost.contracts.metrics import RETURNS
 from stackcost.host.symbols import kernel_names, mapped_files, program_function
 from tests.without_root import python_without_root
 

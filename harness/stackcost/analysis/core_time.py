@@ -16,7 +16,7 @@ from stackcost.analysis.readings import Readings
 from stackcost.analysis.stack_counts import sampled_user_share
 from stackcost.analysis.window import growth, known_values
 from stackcost.contracts import metrics
-from stackcost.contracts.roles import POLL_ROLE
+from stackcost.contracts.metrics import POLL_ROLE
 from stackcost.contracts.sample import Sample
 
 TOLERANCE = 0.01  # of wall time x cores

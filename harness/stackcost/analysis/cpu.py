@@ -28,9 +28,9 @@ from stackcost.contracts.metrics import (
     BACKEND_CPU_TIME,
     CPU_EXACT_TIME,
     ENGINE_BUSY_TIME,
+    POLL_ROLE,
     TASK_TIME,
 )
-from stackcost.contracts.roles import POLL_ROLE
 
 KINDS = ("user", "system", "receive polls")
 

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from stackcost.analysis.readings import Readings, kept
 from stackcost.analysis.thresholds import SHARE_SAMPLES
-from stackcost.contracts.functions import RETURNS
-from stackcost.contracts.metrics import STACK_SAMPLES
+from stackcost.contracts.metrics import RETURNS, STACK_SAMPLES
 from stackcost.contracts.sample import Sample
 
 TASKS = ("user", "system")

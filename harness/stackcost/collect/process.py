@@ -15,10 +15,10 @@ from stackcost.contracts.metrics import (
     BACKEND_CPU_TIME,
     BACKEND_PSS,
     BACKEND_SOCKETS,
+    POLL_ROLE,
     PROCESS_CPU_TIME,
     PROCESS_PSS,
 )
-from stackcost.contracts.roles import POLL_ROLE
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.host.kernel_tables import sockstat
 

@@ -161,7 +161,7 @@ class Server(ABC):
         """Process ids of its backends, or of the server behind it, by role.
 
         Their time does not count as its own. With threads that poll their interface, if these are
-        known: their role begins with `stackcost.contracts.roles.POLL_ROLE`.
+        known: their role begins with `stackcost.contracts.metrics.POLL_ROLE`.
         """
         return {}
 

@@ -26,7 +26,7 @@ from stackcost.contracts.collector import Collector
 from stackcost.contracts.endpoint import Endpoint
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.http import HttpVersion
-from stackcost.contracts.roles import POLL_ROLE
+from stackcost.contracts.metrics import POLL_ROLE
 from stackcost.contracts.server import Server, ServerSettings, engine_congestion_control
 from stackcost.contracts.wiring import (
     DUT_CLIENT_INTERFACE,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.functions import RETURNS, UNNAMED
+from stackcost.contracts.metrics import RETURNS, UNNAMED
 
 KALLSYMS = Path("/proc/kallsyms")
 FUNCTION = 2  # STT_FUNC, elf.h
