@@ -9,6 +9,7 @@ from stackcost.analysis import core_time, cpu
 from stackcost.analysis.readings import Readings
 from stackcost.bed.lock import RunLock
 from stackcost.contracts.load import CeilingKind, ConstantLoad
+from stackcost.contracts.metrics import INTERFACE_PACKETS
 from stackcost.contracts.server import Server
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE, DUT_SERVER_INTERFACE
@@ -82,7 +83,7 @@ def softirq_per_frame(seen: Readings) -> float:
     """Microseconds of softirq on the device's cores for each frame that its links received."""
     received = [
         seen.growth(
-            "interface.packets",
+            INTERFACE_PACKETS,
             namespace=DUT_NAMESPACE,
             interface=interface,
             direction="receive",

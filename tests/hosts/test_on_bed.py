@@ -19,6 +19,7 @@ from stackcost.analysis.cpu import MICROSECONDS, uncorrected_total
 from stackcost.analysis.flows import completed_in
 from stackcost.analysis.readings import Readings
 from stackcost.collect.network import ESTABLISHED
+from stackcost.collect.softnet import PROCESSED
 from stackcost.contracts import metrics
 from stackcost.contracts.load import ConstantLoad, HeldFlows
 from stackcost.contracts.trial import CUT_SHORT, Trial
@@ -138,7 +139,12 @@ def test_nginx_on_another_host_has_its_costs(lab: Lab) -> None:
     window = seen.phases["sustain"].length
     spent = (cost or 0) / MICROSECONDS * (completed_in(seen) or 0)
     assert 0 < spent <= 1.02 * window, "no more than the whole of its one core"
-    for metric in ("engine.busy_time", "cpu.exact_time", "softnet.processed", "tcp.counter"):
+    for metric in (
+        metrics.ENGINE_BUSY_TIME,
+        metrics.CPU_EXACT_TIME,
+        PROCESSED,
+        metrics.TCP_COUNTER,
+    ):
         assert seen.growth(metric), metric
     flows = [Readings(each).at("hold").level(ESTABLISHED) for each in held]
     assert flows[1] - flows[0] == pytest.approx(400, abs=20)

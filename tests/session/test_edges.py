@@ -67,7 +67,7 @@ def test_what_is_read_first_and_last_is_known_in_the_whole_window(tmp_path: Path
     trial = Trial("made", 1, 1, HttpClients(test="made"), 0)
     trial.phases, trial.samples = {"sustain": Window(start, end)}, sampler.samples
     for clock in clocks:
-        assert Readings(trial).growth(clock.name, each="0") == pytest.approx(end - start), (
+        assert Readings(trial).growth(clock.metrics[0], each="0") == pytest.approx(end - start), (
             clock.name
         )
     assert WINDOW_S <= end - start < WINDOW_S + LONG_S, "it does not hold the reading of its end"

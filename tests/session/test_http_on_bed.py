@@ -209,7 +209,7 @@ def test_programs_and_collectors_of_a_stack_belong_to_the_server(
         trial, cpus = trial_of(session), session.bed.cpus.server
         number = session.local_server.processes[CONTROL_PLANE]
     seen = Readings(trial, cpus)
-    assert {name for name in Tracking.metrics if seen.samples(name.name)}, "its own are read"
+    assert {metric for metric in Tracking.metrics if seen.samples(metric)}, "its own are read"
     taken = seen.by_label(metrics.TASK_TIME, "process")[str(number)]
     others = [s for s in trial.samples if s.labels.get("command") != CONTROL_PLANE[:15]]
     apart = Readings(replace(trial, samples=others), cpus)

@@ -12,6 +12,7 @@ from stackcost.analysis.readings import Readings
 from stackcost.bed.lock import RunLock
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import HttpClients
+from stackcost.contracts.metrics import INTERFACE_PACKETS
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import DUT_CLIENT_INTERFACE, DUT_NAMESPACE
 from stackcost.experiment.read_file import read_experiment
@@ -69,7 +70,7 @@ def test_a_handshake_passes_the_device_and_its_cost_is_told_from_the_servers(
             device = server_cost(seen)
             server = backend_cost(seen.on(EXPERIMENT.cores.load))
             entered = seen.growth(
-                "interface.packets",
+                INTERFACE_PACKETS,
                 namespace=DUT_NAMESPACE,
                 interface=DUT_CLIENT_INTERFACE,
                 direction="receive",
