@@ -9,7 +9,6 @@ from typing import Any
 
 from rich.console import Console
 
-from stackcost.contracts.load import Load
 from stackcost.contracts.trial import Trial
 from stackcost.counting.programs import check_programs
 from stackcost.counting.session import open_counting_session, why_not_counted
@@ -34,16 +33,15 @@ from stackcost.store.manifest import PlanFile
 
 @dataclass(frozen=True, slots=True)
 class PlannedLoad:
-    """A trial of the plan, and the kind that offers its `load`, the same as the trial's."""
+    """A trial of the plan, and the kind that offers its load."""
 
     trial: Trial
     kind: LoadKind[Any, Any]
-    load: Load
 
     @property
     def seconds(self) -> float:
         """About how long it takes."""
-        return self.kind.seconds(self.load)
+        return self.kind.seconds(self.trial.load)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,7 @@ class PlannedTurn:
         """About how long it takes, by the kinds of its steps."""
         found = {SET_UP: self.setup_s}
         for planned in self.loads:
-            kind = planned.load.kind
+            kind = planned.trial.load.kind
             found[kind] = found.get(kind, 0.0) + planned.seconds
         return found
 
@@ -95,7 +93,7 @@ def plan(
             loads = list[PlannedLoad]()
             for kind in kinds_of(experiment):
                 asked = [
-                    PlannedLoad(Trial(variant.name, 0, number, load), kind, load)
+                    PlannedLoad(Trial(variant.name, 0, number, load), kind)
                     for load in kind.loads(variant)
                 ]
                 left = [each for each in asked if identity(each.trial) not in done]
@@ -238,7 +236,7 @@ def _steps(turn: PlannedTurn, session: ServerSession) -> PlannedTrials[None]:
             planned.kind.prepare(session)
             prepared = planned.kind
         planned.trial.response_bytes = session.response_bytes
-        yield from planned.kind.steps(session, planned.trial, planned.load)
+        yield from planned.kind.steps(session, planned.trial, planned.trial.load)
 
 
 def _lacking(experiment: Experiment, systems: Sequence[Variant]) -> dict[str, str]:
