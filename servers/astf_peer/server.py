@@ -82,10 +82,10 @@ class AstfPeer(Server):
             # The client belongs to the harness, so it must not run on the server's cores.
             harness_cpus = os.sched_getaffinity(0)
             self._client = TrexClient(spawner(where.namespace, harness_cpus))
-            with self._generator.blamed():
-                self._client.connect()
-                self._client.reset()
-                self._serve(self._profile, self._tunables)
+            self._client.blame(self._generator.blamed)
+            self._client.connect()
+            self._client.reset()
+            self._serve(self._profile, self._tunables)
             if not where.neighbours:
                 self._response_length = self._probe()
             self.check_health()

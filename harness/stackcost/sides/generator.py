@@ -49,6 +49,7 @@ class RunningGenerator:
         self._bed = bed
         self._namespace = namespace
         self._client = client
+        self._client.blame(generator.blamed)
         self._generator = generator
         self._own_bed = own_bed
         self._host = dict(host or {})
@@ -73,9 +74,8 @@ class RunningGenerator:
         Its client's process was started before the bed was made, as it needs as long.
         """
         self._generator.start()
-        with self._generator.blamed():
-            self._client.connect(self._namespace, self._generator.config.cpus)
-            self._client.reset()
+        self._client.connect(self._namespace, self._generator.config.cpus)
+        self._client.reset()
 
     def check(self) -> None:
         """StackcostError that names the generator, or its client, that has ended or is stopped.
@@ -105,8 +105,7 @@ class RunningGenerator:
 
         `tls`: as of `AstfClient`.
         """
-        with self._generator.blamed():
-            self._client.load_profile(path, dict(tunables), profile, tls)
+        self._client.load_profile(path, dict(tunables), profile, tls)
 
     def set_network(self, settings: Mapping[str, float]) -> None:
         """Imitate a network at the clients' port, each way, from now on.
@@ -114,13 +113,11 @@ class RunningGenerator:
         `settings`: of the RPC stackcost_set_impairment. StackcostError if the generator lacks it,
         or does not tell afterwards that it does as it was asked.
         """
-        with self._generator.blamed():
-            self._client.set_network(settings)
+        self._client.set_network(settings)
 
     def network_counts(self) -> dict[str, int]:
         """What that network did to frames of both ways, since the generator began."""
-        with self._generator.blamed():
-            return self._client.network_counts()
+        return self._client.network_counts()
 
     def start(self, mult: float, duration: float = -1, profile: str = ONLY) -> None:
         """Start a loaded profile; returns once it transmits.
@@ -128,36 +125,30 @@ class RunningGenerator:
         `mult` multiplies its connections per second. `duration`: seconds; negative: until stopped.
         Flows that are open at the end finish.
         """
-        with self._generator.blamed():
-            self._client.start(mult=mult, duration=duration, profile=profile)
+        self._client.start(mult=mult, duration=duration, profile=profile)
 
     def update(self, mult: float) -> None:
         """Change the multiplier of running traffic."""
-        with self._generator.blamed():
-            self._client.update(mult)
+        self._client.update(mult)
 
     def is_traffic_active(self) -> bool:
         """Whether it transmits or still cleans up."""
-        with self._generator.blamed():
-            return self._client.is_traffic_active()
+        return self._client.is_traffic_active()
 
     def stop(self) -> None:
         """Abort all flows, and return when no generator has one."""
-        with self._generator.blamed():
-            self._client.stop()
+        self._client.stop()
 
     def stats(self) -> dict[str, Any]:
         """Counters under TRex's names: "traffic" by side ("client", "server"), "0" and "1" by port.
 
         Counters of zero are included.
         """
-        with self._generator.blamed():
-            return self._client.stats()
+        return self._client.stats()
 
     def group_stats(self, profile: str = ONLY) -> dict[str, Any]:
         """Counters of each template group of a profile, by side."""
-        with self._generator.blamed():
-            return self._client.group_stats(profile)
+        return self._client.group_stats(profile)
 
     @called(once=True)
     def supports(self, method: str) -> bool:
@@ -166,8 +157,7 @@ class RunningGenerator:
 
     def call(self, method: str, params: dict[str, Any]) -> Any:
         """The result of an RPC method that reads something."""
-        with self._generator.blamed():
-            return self._client.call(method, params)
+        return self._client.call(method, params)
 
     def data_cpus(self) -> list[int]:
         """CPUs that only data threads use; empty if a data thread shares its CPU with control."""

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -25,6 +26,7 @@ CALL_LIMIT = 30.0  # seconds; the client itself gives up on a silent server befo
 ANSWER_LIMIT = 3.0  # seconds; the client's own default. Once connected it waits four times
 END_TIMEOUT = 5.0  # seconds for stopping the traffic when closing
 POLL = 0.1  # seconds between looks at whether traffic goes on
+Blamed = Callable[[], contextlib.AbstractContextManager[None]]
 
 
 class TrexClient(RemoteStub, AstfClient, of=AstfClient):
@@ -44,6 +46,7 @@ class TrexClient(RemoteStub, AstfClient, of=AstfClient):
         self._address = f"{server}:{rpc_port}"
         self._lock = threading.Lock()  # one call at a time, so that none waits for another's limit
         self._fault: StackcostError | None = None
+        self._blamed: Blamed = contextlib.nullcontext
         self._was_asked = False
         arguments = [server, str(rpc_port), str(async_port), str(scaled_timeout(ANSWER_LIMIT))]
         self._channel = _Channel(spawn, arguments)
@@ -66,6 +69,10 @@ class TrexClient(RemoteStub, AstfClient, of=AstfClient):
             raise self._fault
         check_lives(self.process_id, "the TRex client has failed: its program")
 
+    def blame(self, blamed: Blamed) -> None:
+        """Make each call inside `blamed`, as `Generator.blamed`, which knows why none answers."""
+        self._blamed = blamed
+
     def wait_on_traffic(self, timeout: float) -> None:
         """Return when the traffic and all its flows have ended.
 
@@ -82,6 +89,10 @@ class TrexClient(RemoteStub, AstfClient, of=AstfClient):
 
     def handle(self, call: Call) -> Any:
         """One request and its answer; those to earlier, interrupted requests are ignored."""
+        with self._blamed():
+            return self._ask(call)
+
+    def _ask(self, call: Call) -> Any:
         name = call.method.__name__
         if self._channel.requests.closed:
             raise StackcostError(f"{name}: the TRex client is closed")
