@@ -116,10 +116,10 @@ def test_user_and_system_time_are_told_while_a_session_divides(
     with Sampler([CpuAccount(), CpuTime()], interval_s=0.2) as sampler:
         for _ in range(2):  # what ran between two divisions is in none
             mark, since = len(sampler.samples), time.monotonic()
-            sampler.trace_system_calls(True)
+            sampler.in_phase("warm-up", True)
             process = start(program.format(seconds=0.4), cpu)
             seconds = finish(process)
-            sampler.trace_system_calls(False)
+            sampler.in_phase("warm-up", False)
             finish(start((CALL if program == BURN else BURN).format(seconds=0.2), cpu))
             traced, passed = sampler.samples[mark:], time.monotonic() - since
     of_process, of_cpu = (
@@ -152,8 +152,8 @@ def test_a_division_that_the_kernel_refuses_is_unknown_and_all_else_is_known(
 
     monkeypatch.setattr(BpfObject, "__init__", refuse)
     with Sampler([CpuAccount()], interval_s=10) as sampler:
-        sampler.trace_system_calls(True)
-        sampler.trace_system_calls(False)
+        sampler.in_phase("warm-up", True)
+        sampler.in_phase("warm-up", False)
         samples = sampler.samples
     unknown = {s.metric for s in samples if s.value is None}
     assert unknown == {"cpu.traced_time", "task.traced_time"}
@@ -170,7 +170,7 @@ def test_a_division_that_fails_is_not_left_on(monkeypatch: pytest.MonkeyPatch) -
     links = attached_links()
     with Sampler([CpuAccount()], interval_s=10) as sampler:
         own = attached_links() - links
-        sampler.trace_system_calls(True)
+        sampler.in_phase("warm-up", True)
         assert attached_links() - links == own
         unknown = {s.metric for s in sampler.samples if s.value is None}
     assert unknown == {"cpu.traced_time", "task.traced_time"}

@@ -31,13 +31,13 @@ sys.stdin.read()
 def followed(cpus: Sequence[int], kept: int, closed: int) -> list[Sample]:
     """What was followed while a program made pairs of sockets, and closed some of them."""
     with Sampler([SlabOwners(cpus)], interval_s=10) as sampler:
-        sampler.follow(True)
+        sampler.in_phase("held", True)
         command = ["taskset", "-c", str(online_cpus()[-1]), sys.executable, "-S", "-c"]
         command.append(PAIRS.format(kept=kept, closed=closed))
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
             assert program.stdin and program.stdout
             program.stdout.readline()
-            sampler.follow(False)
+            sampler.in_phase("held", False)
             program.stdin.close()
         return sampler.samples
 
@@ -65,6 +65,6 @@ def test_objects_are_counted_under_the_function_that_wants_them(kept: int, close
 def test_other_cores_are_not_followed_and_none_when_it_is_off() -> None:
     assert not of_sockets(followed(online_cpus()[:-1], 500, 0), "slab.left")
     with Sampler([SlabOwners(online_cpus())], interval_s=10) as sampler:
-        sampler.follow(False)
+        sampler.in_phase("held", False)
         sampler.read_now()
         assert not sampler.samples

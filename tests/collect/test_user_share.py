@@ -73,9 +73,9 @@ def trial_of(folder: Path, loops: int, calls: int) -> tuple[Trial, float]:
     try:
         account = CpuAccount()
         with Sampler([account, StackSamples(account, [CPU])], interval_s=0.2) as sampler:
-            account.trace_system_calls(on=True)
+            account.in_phase("warm-up", on=True)
             time.sleep(TRACED_S)
-            traced = account.trace_system_calls(on=False)
+            traced = account.in_phase("warm-up", on=False)
             sampler.read_now()
             start, before = time.monotonic(), _spent(counters)
             time.sleep(WINDOW_S)

@@ -28,7 +28,7 @@ from functools import partial
 from pathlib import Path
 
 from stackcost.collect.bpf import BpfObject, Entries
-from stackcost.contracts.collector import Collector
+from stackcost.contracts.collector import Collector, Phase
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.metrics import (
     CPU_EXACT_TIME,
@@ -190,8 +190,10 @@ class CpuAccount(Collector):
             raise StackcostError("the BPF program is not running")
         return self._programs
 
-    def trace_system_calls(self, on: bool) -> list[Sample]:
-        """Seconds in user and in system mode, by CPU and by process, while it was on."""
+    def in_phase(self, phase: Phase, on: bool) -> list[Sample]:
+        """Seconds in user and in system mode, by CPU and by process, of a warm-up."""
+        if phase != "warm-up":
+            return []
         if self._tracing and not self._cannot_trace:
             try:
                 return self._begin(self._tracing) if on else self._end(self._tracing)

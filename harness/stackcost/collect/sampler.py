@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from concurrent.futures import Future
 from typing import Self
 
-from stackcost.contracts.collector import Collector, Reading
+from stackcost.contracts.collector import Collector, Phase, Reading
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Sample
 from stackcost.host.cores import online_cpus
@@ -83,19 +83,11 @@ class Sampler:
         """From the next reading on, read those that are read often at this interval, too."""
         self._often = interval_s
 
-    def trace_system_calls(self, on: bool) -> None:
-        """Begin or end what the collectors read for a part of a trial only."""
+    def in_phase(self, phase: Phase, on: bool) -> None:
+        """Begin or end what the collectors read in this phase of a trial only."""
         for collector in self._collectors:
-            self._keep(collector, collector.trace_system_calls(on))
-
-    def follow(self, on: bool) -> None:
-        """Begin or end what is read only while flows are opened and held."""
-        for collector in self._collectors:
-            self._keep(collector, collector.follow(on))
-
-    def _keep(self, collector: Collector, read: Sequence[Sample]) -> None:
-        if read:
-            self.readings.append(Reading(collector, read))
+            if read := collector.in_phase(phase, on):
+                self.readings.append(Reading(collector, read))
 
     def _run(self) -> None:
         if self._cpus:

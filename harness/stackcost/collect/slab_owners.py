@@ -1,7 +1,7 @@
 """Which functions of the kernel allocate the slab objects of connections.
 
 It follows one allocation in EVERY on the server's cores, drawn at random, and only while flows are
-opened and held (`follow`): the tracepoints slow every allocation and every release. Stacks are
+opened and held: the tracepoints slow every allocation and every release. Stacks are
 counted in the kernel. How many bytes a cache takes is read exactly elsewhere (`slab`); these counts
 divide it.
 
@@ -16,7 +16,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from stackcost.collect.bpf import BpfObject
-from stackcost.contracts.collector import Collector
+from stackcost.contracts.collector import Collector, Phase
 from stackcost.contracts.metrics import SLAB_LEFT, SLAB_PASSED
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.host.symbols import UNNAMED, Names, kernel_names
@@ -75,12 +75,12 @@ class SlabOwners(Collector):
         """Nothing: what was followed is told when that ends."""
         return []
 
-    def follow(self, on: bool) -> list[Sample]:
+    def in_phase(self, phase: Phase, on: bool) -> list[Sample]:
         """Objects that are left, and that were freed again, since it began: the estimated number
         of all, which is EVERY times those that were followed.
         """
         programs = self._programs
-        if programs is None or on == self._follows:
+        if phase != "held" or programs is None or on == self._follows:
             return []
         self._follows = on
         if on:

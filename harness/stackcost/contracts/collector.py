@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from stackcost.contracts.sample import Metric, Sample
 
+# "warm-up" of a load; "held": flows are opened and held, until memory has been read.
+Phase = Literal["warm-up", "held"]
+
 
 class CollectedFigure(BaseModel):
     """A figure of each load that a collector brings with it: one of its metrics, cut to the sustain
@@ -56,17 +59,10 @@ class Collector(ABC):
     def read(self) -> Sequence[Sample]:
         """All current values; `DeferredSamples` where samples take long to make."""
 
-    def trace_system_calls(self, on: bool) -> list[Sample]:
-        """Begin or end what slows the server too much to go on while costs are measured.
+    def in_phase(self, phase: Phase, on: bool) -> list[Sample]:
+        """Begin or end what is read in this phase of a trial only, because it slows the server.
 
-        A session does so for the warm-up. Returns what was read in that time, when it ends.
-        """
-        return []
-
-    def follow(self, on: bool) -> list[Sample]:
-        """Begin or end what is read only while flows are opened and held.
-
-        A session ends it when memory has been read. Returns what was read, when it ends.
+        Returns what was read, when the phase ends.
         """
         return []
 

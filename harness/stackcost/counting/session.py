@@ -9,6 +9,7 @@ from typing import Any
 
 from typing_extensions import override
 
+from stackcost.contracts.collector import Phase
 from stackcost.contracts.counts import StackCheck
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.server import Server
@@ -223,8 +224,5 @@ class _NoSampler:
     def read_often(self, interval_s: float) -> None:
         return
 
-    def trace_system_calls(self, on: bool) -> None:
-        return
-
-    def follow(self, on: bool) -> None:
+    def in_phase(self, phase: Phase, on: bool) -> None:
         return

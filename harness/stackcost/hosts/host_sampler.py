@@ -3,6 +3,7 @@
 from contextlib import ExitStack
 
 from stackcost.collect.cpu_account import Detail
+from stackcost.contracts.collector import Phase
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Sample
 from stackcost.sides.sampling import Sampling
@@ -47,10 +48,6 @@ class HostSampler:
         """From the next reading on, read those that are read often at this interval, too."""
         self._begun.read_often(interval_s)
 
-    def trace_system_calls(self, on: bool) -> None:
-        """Begin or end what the collectors read for a part of a trial only."""
-        self._begun.trace_system_calls(on)
-
-    def follow(self, on: bool) -> None:
-        """Begin or end what is read only while flows are opened and held."""
-        self._begun.follow(on)
+    def in_phase(self, phase: Phase, on: bool) -> None:
+        """Begin or end what the collectors read in this phase of a trial only."""
+        self._begun.in_phase(phase, on)

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from stackcost.collect.cpu_account import Detail
 from stackcost.collect.sampler import Sampler
-from stackcost.contracts.collector import Collector, Reading
+from stackcost.contracts.collector import Collector, Phase, Reading
 from stackcost.contracts.counts import Clock
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import Sample
@@ -107,17 +107,11 @@ class _BothHosts:
         with suppress(StackcostError):
             self._remote.read_often(interval_s)
 
-    def trace_system_calls(self, on: bool) -> None:
+    def in_phase(self, phase: Phase, on: bool) -> None:
         """On both hosts."""
         with suppress(StackcostError):
-            self._remote.trace_system_calls(on)
-        self._own.trace_system_calls(on)
-
-    def follow(self, on: bool) -> None:
-        """On both hosts."""
-        with suppress(StackcostError):
-            self._remote.follow(on)
-        self._own.follow(on)
+            self._remote.in_phase(phase, on)
+        self._own.in_phase(phase, on)
 
     def _fetch(self) -> None:
         with suppress(StackcostError):

@@ -93,11 +93,11 @@ class ServerSession:
         time, too, so it ends before the warm-up does.
         """
         stop = end - ENDING_SHARE * (end - time.monotonic())
-        self.sampler.trace_system_calls(True)
+        self.sampler.in_phase("warm-up", True)
         try:
             time.sleep(max(0.0, stop - time.monotonic()))
         finally:
-            self.sampler.trace_system_calls(False)
+            self.sampler.in_phase("warm-up", False)
         time.sleep(max(0.0, end - time.monotonic()))
 
     def describe(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from stackcost.contracts.collector import Reading
+from stackcost.contracts.collector import Phase, Reading
 from stackcost.contracts.sample import Sample
 
 
@@ -32,8 +32,5 @@ class Sampling(Protocol):
     def read_often(self, interval_s: float) -> None:
         """From the next reading on, read those that are read often at this interval, too."""
 
-    def trace_system_calls(self, on: bool) -> None:
-        """Begin or end what the collectors read for a part of a trial only."""
-
-    def follow(self, on: bool) -> None:
-        """Begin or end what is read only while flows are opened and held."""
+    def in_phase(self, phase: Phase, on: bool) -> None:
+        """Begin or end what the collectors read in this phase of a trial only."""

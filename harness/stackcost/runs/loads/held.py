@@ -147,11 +147,11 @@ def hold_flows(session: ProfileSession, trial: Trial, how: Holding) -> None:
 @contextmanager
 def _following(session: ProfileSession) -> Iterator[None]:
     """Follow allocations: the trial's samples then say who allocated a cache's objects."""
-    session.sampler.follow(True)
+    session.sampler.in_phase("held", True)
     try:
         yield
     finally:
-        session.sampler.follow(False)
+        session.sampler.in_phase("held", False)
 
 
 def _hold_generators(session: ProfileSession, trial: Trial, load: HeldFlows, how: Holding) -> None:
@@ -194,7 +194,7 @@ def _read(
         time.sleep(how.hold_s / (how.readings - 1))
         last = session.read_edge()
     trial.phases["hold"] = Window(first, last)
-    session.sampler.follow(False)
+    session.sampler.in_phase("held", False)
     session.check_stack("during")
     load.held_flows = held()  # after the reading: none closed during it
     load.limits = session.serving.limits(session.experiment.workload.port)
