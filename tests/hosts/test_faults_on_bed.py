@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,12 +25,6 @@ export LD_PRELOAD={{library}} CLOCK_STEP_FILE={{file}}
 (sleep {LATER_S}; echo -3600 >{{file}}) </dev/null >/dev/null 2>&1 &
 exec {sys.executable} "$@"
 """
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    with Lab(tmp_path_factory.mktemp("lab")) as made:
-        yield made
 
 
 def program(lab: Lab, name: str, text: str) -> str:

@@ -5,7 +5,6 @@ import subprocess
 import sys
 import sysconfig
 import zipfile
-from collections.abc import Iterator
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -21,12 +20,6 @@ NAME = "stackcost-{}-py3-none-linux_x86_64.whl"
 WHEEL = (
     "Wheel-Version: 1.0\nGenerator: a test\nRoot-Is-Purelib: false\nTag: py3-none-linux_x86_64\n"
 )
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    with Lab(tmp_path_factory.mktemp("lab")) as made:
-        yield made
 
 
 def wheel(folder: Path) -> Path:

@@ -1,7 +1,5 @@
 """Searches for ceilings and an event of a device, with the system on another host."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from stackcost.contracts.load import DeviceEvent, SearchStep
@@ -9,12 +7,6 @@ from tests.hosts.lab import NICS, Lab
 from tests.hosts.test_on_bed import check_undone, errors, plan, trials
 
 pytestmark = pytest.mark.bed
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    with Lab(tmp_path_factory.mktemp("lab")) as made:
-        yield made
 
 
 @pytest.mark.long
