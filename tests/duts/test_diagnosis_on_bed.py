@@ -184,19 +184,28 @@ SYN_SENT_AGAIN = "no counter shows"
 @pytest.mark.parametrize(
     ("kind", "first"),
     [
-        (MtuHole, rf"{A} IPv4 packets were longer than the next link's MTU \(IpFragFails\)"),
+        pytest.param(
+            MtuHole,
+            rf"{A} IPv4 packets were longer than the next link's MTU \(IpFragFails\)",
+            marks=pytest.mark.long,
+        ),
         (DropsAFifth, LOST.format("servers")),
-        (ForwardHole, rf"all {A} frames to servers were lost in the device"),
+        pytest.param(
+            ForwardHole,
+            rf"all {A} frames to servers were lost in the device",
+            marks=pytest.mark.long,
+        ),
         pytest.param(
             ReturnHole,
             rf"all {A} frames to clients were lost in the device",
             marks=pytest.mark.long,
         ),
         pytest.param(Lossy, LOST.format("clients"), marks=pytest.mark.long),
-        (
+        pytest.param(
             Refuses,
             rf"{A} of {A} connections were refused by a reset \(RST\); "
             rf"the device sent {A} frames of its own",
+            marks=pytest.mark.long,
         ),
         pytest.param(
             CutsOff,
@@ -233,7 +242,11 @@ def test_the_lead_of_a_fault_in_a_device(
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        (LimitsOpen, rf"{A} of 60 connections were refused by a reset \(RST\); the device sent"),
+        pytest.param(
+            LimitsOpen,
+            rf"{A} of 60 connections were refused by a reset \(RST\); the device sent",
+            marks=pytest.mark.long,
+        ),
         (DropsBeyond, LOST.format("servers")),
     ],
 )

@@ -45,6 +45,7 @@ def offered(kind: str, experiment: Experiment, folder: Path) -> Readings:
     return seen
 
 
+@pytest.mark.long
 @pytest.mark.bed
 def test_to_end_tls_costs_a_proxy_both_handshakes(tmp_path: Path) -> None:
     """Before the generator's servers, so that the only nginx is the proxy: some 500 us of OpenSSL

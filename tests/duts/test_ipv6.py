@@ -67,6 +67,7 @@ def test_a_router_and_a_firewall_forward_ipv6(tmp_path: Path) -> None:
             assert (held.value or 0) >= opened * (kind is Nftables), kind
 
 
+@pytest.mark.long
 @pytest.mark.bed
 def test_ipv6_clients_reach_ipv4_servers_through_nat64(tmp_path: Path) -> None:
     with session_of(Nat64, tmp_path, IPV6) as session:

@@ -61,9 +61,7 @@ ROOTLESS: list[type[Proxy]] = [kind for kind in (Pasta, Slirp) if not kind.lacks
     [
         pytest.param(
             kind,
-            marks=[pytest.mark.long]
-            if kind in (NginxTcp, EnvoyTcp, EnvoyHttp, EnvoyOutHttp)
-            else [],
+            marks=[pytest.mark.long] if kind is not HAProxyTcp else [],
         )
         for kind in (NginxTcp, HAProxyTcp, *ENVOY)
     ],

@@ -77,9 +77,9 @@ def test_a_rule_of_iptables_costs_the_same_wherever_it_is_in_the_list(
     "kind",
     [
         NftablesService,
-        IptablesService,
+        pytest.param(IptablesService, marks=pytest.mark.long),
         pytest.param(IptablesLegacyService, marks=pytest.mark.long),
-        Conntrack,
+        pytest.param(Conntrack, marks=pytest.mark.long),
         ContainerBridge,
     ],
 )

@@ -15,7 +15,13 @@ BAD = Wire(loss=10, reordering=10, congestion=10)
 SOME = (0, TIMESTAMPS | ECN, SACK | SCALING)
 
 
-@pytest.mark.parametrize("engine_is_server", [False, True], ids=["client", "server"])
+@pytest.mark.parametrize(
+    "engine_is_server",
+    [
+        pytest.param(False, id="client", marks=pytest.mark.long),
+        pytest.param(True, id="server"),
+    ],
+)
 def test_every_flow_over_a_bad_wire_is_whole(tmp_path: Path, engine_is_server: bool) -> None:
     with (
         host_behind_router(BAD, ipv6=True) as bed,

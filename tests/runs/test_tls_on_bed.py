@@ -93,6 +93,7 @@ def test_the_peer_speaks_it_too_and_gives_tickets(tmp_path: Path, version: str) 
         assert load.tls.received_bytes == load.completed * session.response_bytes
 
 
+@pytest.mark.long
 def test_a_cipher_that_the_server_refuses_fails_every_connection_and_is_the_reason(
     tmp_path: Path,
 ) -> None:
