@@ -8,12 +8,14 @@ from stackcost.analysis.cpu import backend_cost, server_total
 from stackcost.analysis.memory import components
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import core_shares, summarise
-from stackcost.contracts.metrics import POLL_ROLE
+from stackcost.contracts.metrics import POLL_ROLE, TASK_TIME
 from stackcost.contracts.trial import Trial
 from stackcost.report.http_figures import series
 from tests.analysis.http_trials import asked, summary
 from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import (
+    END,
+    START,
     add_backend,
     add_other_program,
     counter,
@@ -114,9 +116,42 @@ def test_a_polling_peers_cost_is_of_that_time_too() -> None:
     trial.samples = [s for s in trial.samples if s.metric not in parts]
     for metric, spent in parts.items():
         trial.samples += tenths(metric, [spent] * 100, labels)
+    softirq = {"cpu": "1", "kind": "softirq"}
+    trial.samples = [s for s in trial.samples if s.labels != softirq]
+    trial.samples += tenths("cpu.exact_time", [0.008 if s else 0.004 for s in slow], softirq)
     slow_slices(trial, slow)
-    cost = cpu.server_cost(Readings(trial, [1]))
-    assert cost == pytest.approx({"stack": 0.5, "copying": 0.5, "sending": 9})
+    seen = Readings(trial, [1])
+    assert cpu.server_cost(seen) == pytest.approx({"stack": 0.5, "copying": 0.5, "sending": 9})
+    kernel = {"softirq": 40, "receive polls": 0}
+    assert cpu.kernel_cost_on_polling_cores(seen) == pytest.approx(kernel)
+    assert cpu.server_total(seen) == pytest.approx(10 + 40)
+    assert cpu.uncorrected_total(seen) == pytest.approx(14 + 56)
+
+
+def ran(trial: Trial, thread: str, read: dict[float, float], command: str = "nginx") -> None:
+    """A thread of process 7 that took so many seconds by some moments, and was not there before."""
+    labels = {"cpu": "1", "process": "7", "thread": thread, "command": command, "kind": "task"}
+    trial.samples += [TASK_TIME.sample(at, seconds, **labels) for at, seconds in read.items()]
+
+
+def test_threads_that_first_ran_in_the_window_are_the_servers_too() -> None:
+    """A server may have one for each connection: their time was in no cost."""
+    trial = load_trial(microseconds={"user": 10, "system": 40, "irq": 1, "softirq": 49})
+    ran(trial, "8", {END: 0.05, END + 1: 0.09})
+    ran(trial, "9", {START: 0.5, END: 0.52, END + 1: 0.6})  # half a second was before the window
+    seen = Readings(trial, (1,))
+    assert cpu.uncorrected_total(seen) == pytest.approx(100 + 5 + 2)
+    assert sum(core_time.seconds_by_process(seen, 1).values()) == pytest.approx(0.57)
+    assert breakdown.thread_cost(seen)["nginx"] == pytest.approx(50 + 5 + 2)
+
+
+def test_a_thread_that_takes_another_name_has_all_of_its_time() -> None:
+    trial = load_trial(microseconds={"user": 10, "system": 40, "irq": 1, "softirq": 49})
+    ran(trial, "8", {START - 1: 0.5, START: 1.0}, "python3")
+    ran(trial, "8", {END: 1.03, END + 1: 1.05}, "worker")
+    seen = Readings(trial, (1,))
+    assert cpu.server_total(seen) == pytest.approx(100 + 3)
+    assert breakdown.thread_cost(seen)["worker"] == pytest.approx(3)
 
 
 def test_other_programs_on_its_core_are_not_charged_to_the_server() -> None:
@@ -278,7 +313,7 @@ def test_threads_are_named_by_family_and_small_ones_summed_up() -> None:
         )
     ):
         labels = {"cpu": "1", "process": str(50 + number), "thread": "1", "command": command}
-        trial.samples += counter("task.time", spent, labels)
+        trial.samples += counter("task.time", spent, labels | {"kind": "task"})
     found = breakdown.thread_cost(Readings(trial, [1]))
     assert found == pytest.approx(
         {

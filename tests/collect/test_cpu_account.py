@@ -13,9 +13,10 @@ from stackcost.analysis.core_time import seconds_by_process
 from stackcost.collect import cpu_account
 from stackcost.collect.bpf import BpfObject
 from stackcost.collect.cpu import CpuTime
-from stackcost.collect.cpu_account import NOT_BOOKED, SOFTIRQS, CpuAccount, Detail
+from stackcost.collect.cpu_account import NOT_BOOKED, SOFTIRQS, TOO_MANY, CpuAccount, Detail
 from stackcost.collect.sampler import Sampler
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.metrics import TASK_TIME
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.window import Window
 from stackcost.host import compiler
@@ -318,3 +319,15 @@ def test_an_account_that_ends_in_mid_trial_is_unknown_from_then_on_and_the_other
         metric.name: "cpu account: the BPF program is not running" for metric in CpuAccount.metrics
     }
     assert any(sample.metric == "cpu.time" and sample.value for sample in last)
+
+
+def test_more_threads_than_there_is_room_for_make_the_time_of_all_unknown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The time of those that found no room is in no thread's, and a cost would lack it."""
+    monkeypatch.setattr(cpu_account, "MAX_TASKS", 2)
+    with Sampler([CpuAccount()], interval_s=10) as sampler:
+        finish(start(BURN.format(seconds=0.05), online_cpus()[-1]))
+        sampler.read_now()
+        read = [sample for sample in sampler.samples if sample.metric == TASK_TIME.name]
+    assert read and {(sample.value, sample.reason) for sample in read} == {(None, TOO_MANY)}

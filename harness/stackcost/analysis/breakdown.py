@@ -11,7 +11,8 @@ from stackcost.analysis.core_time import Cost, has_peer, kernel_threads, own_pro
 from stackcost.analysis.cpu import at_full_speed, per_connection
 from stackcost.analysis.flows import completed_in
 from stackcost.analysis.readings import Readings
-from stackcost.contracts.metrics import CPU_CYCLES, CPU_INSTRUCTIONS, SOFTIRQ_TIME, TASK_TIME
+from stackcost.analysis.threads import seconds_of_threads
+from stackcost.contracts.metrics import CPU_CYCLES, CPU_INSTRUCTIONS, SOFTIRQ_TIME
 
 # Kernel threads carry a number at their end: napi/sc-server0-8193, ksoftirqd/1, kworker/1:2-mm.
 NUMBERED = re.compile(r"^(napi/.*?)-\d*$|^(ksoftirqd|migration|rcu\w*|kworker)/.*$")
@@ -39,17 +40,11 @@ def thread_cost(readings: Readings) -> Cost:
     """
     found: dict[str, float] = defaultdict(float)
     own, kernel, peer = own_processes(readings), kernel_threads(readings), has_peer(readings)
-    for cpu in readings.cpus:
-        names = {
-            command
-            for process in own
-            for command in readings.by_label(TASK_TIME, "command", cpu=str(cpu), process=process)
-        }
-        for command, spent in readings.by_label(TASK_TIME, "command", cpu=str(cpu)).items():
-            if peer and command in names:
-                continue
-            counts = not own or command in names or command.startswith(kernel)
-            found[_family(command) + ("" if counts else IN_NO_TOTAL)] += spent
+    for thread, spent in seconds_of_threads(readings).items():
+        if peer and thread.process in own:
+            continue
+        counts = not own or thread.process in own or thread.command.startswith(kernel)
+        found[_family(thread.command) + ("" if counts else IN_NO_TOTAL)] += spent
     costs = at_full_speed(readings, per_connection(readings, found), "task")
     small = [name for name, cost in costs.items() if cost is not None and cost < SHOWN_US]
     others = sum(costs.pop(name) or 0.0 for name in small)

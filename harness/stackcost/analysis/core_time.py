@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.stack_counts import sampled_user_share
-from stackcost.analysis.window import growth, known_values
+from stackcost.analysis.threads import seconds_of_threads, thread_series
 from stackcost.contracts import metrics
 from stackcost.contracts.metrics import POLL_ROLE
 from stackcost.contracts.sample import Sample
@@ -148,7 +148,7 @@ def _user_share(readings: Readings) -> float | None:
     """
     if _process_samples(readings) and not own_processes(readings):
         return 0.0
-    user, system = (_process_seconds(readings, kind=kind) for kind in ("user", "system"))
+    user, system = (_process_seconds(readings, kind) for kind in ("user", "system"))
     if user is None and system is None:
         share = user_mode_share(readings, own_processes(readings))
         if share is not None:
@@ -161,10 +161,7 @@ def _user_share(readings: Readings) -> float | None:
 
 def _ticks(readings: Readings, kind: str) -> float | None:
     """Seconds of the server's processes that ran on some cores, by the kernel's account."""
-    by_process = [
-        readings.by_label(metrics.TASK_TIME, "process", cpu=str(cpu)) for cpu in readings.cpus
-    ]
-    ran = own_processes(readings) & {process for each in by_process for process in each}
+    ran = own_processes(readings) & {each.process for each in seconds_of_threads(readings)}
     grown = [
         readings.growth(metric, kind=kind, process=process)
         for process in ran
@@ -239,27 +236,27 @@ def own_series(readings: Readings) -> dict[str, list[list[Sample]]]:
             ]
         found["task"] = [
             series
-            for cpu in readings.cpus
-            for series in readings.series(metrics.TASK_TIME, cpu=str(cpu))
-            if series[0].labels["process"] in own
-            or series[0].labels["command"].startswith(kernel_threads(readings))
+            for thread, series in thread_series(readings).items()
+            if thread.process in own or thread.command.startswith(kernel_threads(readings))
         ]
     return {kind: series for kind, series in found.items() if series}
 
 
-def _process_seconds(readings: Readings, **wanted: str) -> float | None:
+def _process_seconds(readings: Readings, *kinds: str) -> float | None:
     """Time of the server's processes themselves, without softirqs and interrupts.
 
     A device that has no program, but threads of the kernel that poll its links, takes none.
+    `kinds`: of their time; all by default.
     """
     own = own_processes(readings)
-    by_process = [
-        readings.by_label(metrics.TASK_TIME, "process", cpu=str(cpu), **wanted)
-        for cpu in readings.cpus
-    ]
-    if not _process_samples(readings) or not any(by_process):
+    ran = {
+        thread: spent
+        for thread, spent in seconds_of_threads(readings).items()
+        if not kinds or thread.kind in kinds
+    }
+    if not _process_samples(readings) or not ran:
         return None
-    return sum(spent for each in by_process for name, spent in each.items() if name in own)
+    return sum(spent for thread, spent in ran.items() if thread.process in own)
 
 
 def _process_samples(readings: Readings) -> list[Sample]:
@@ -296,11 +293,10 @@ def poll_seconds(readings: Readings) -> float:
 
 
 def _seconds_of(readings: Readings, names: tuple[str, ...]) -> float:
-    by_command = [
-        readings.by_label(metrics.TASK_TIME, "command", cpu=str(cpu)) for cpu in readings.cpus
-    ]
     return sum(
-        spent for each in by_command for name, spent in each.items() if name.startswith(names)
+        spent
+        for thread, spent in seconds_of_threads(readings).items()
+        if thread.command.startswith(names)
     )
 
 
@@ -365,21 +361,11 @@ def _sum(*parts: float | None) -> float | None:
 
 def seconds_by_process(readings: Readings, cpu: int) -> dict[tuple[int, str], float]:
     """Exact seconds on one core by process id and command: who else ran on the server's core.
-
-    Threads that first ran inside the phase count from zero. Empty when not read.
+    Empty when not read.
     """
     found: dict[tuple[int, str], float] = defaultdict(float)
-    if readings.window is None:
-        return found
-    threads: dict[tuple[str, ...], list[Sample]] = defaultdict(list)
-    for series in readings.series(metrics.TASK_TIME, cpu=str(cpu)):
-        labels = series[0].labels
-        threads[labels["process"], labels["thread"], labels["kind"]] += series
-    for samples in threads.values():
-        if samples[0].time > readings.window.start:
-            samples.insert(0, samples[0]._replace(time=readings.window.start, value=0.0))
-        key = int(samples[-1].labels["process"]), samples[-1].labels["command"]
-        found[key] += growth(known_values(samples), readings.window) or 0.0
+    for thread, spent in seconds_of_threads(readings.on([cpu])).items():
+        found[int(thread.process), thread.command] += spent
     return {process: seconds for process, seconds in found.items() if seconds > 0}
 
 

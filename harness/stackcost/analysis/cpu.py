@@ -23,6 +23,7 @@ from stackcost.analysis.core_time import (
 from stackcost.analysis.flows import completed_in, why_no_connection
 from stackcost.analysis.guest import why_no_time
 from stackcost.analysis.readings import Readings, kept
+from stackcost.analysis.threads import seconds_of_threads
 from stackcost.analysis.undisturbed import undisturbed
 from stackcost.contracts.metrics import (
     BACKEND_CPU_TIME,
@@ -50,9 +51,8 @@ def backend_cost(readings: Readings) -> Cost:
         return {}
     threads = {process for process, role in roles.items() if role.startswith(POLL_ROLE)}
     spent: dict[str, float] = defaultdict(float)
-    for cpu in readings.cpus:
-        for process, seconds in readings.by_label(TASK_TIME, "process", cpu=str(cpu)).items():
-            spent[process] += seconds
+    for thread, seconds in seconds_of_threads(readings).items():
+        spent[thread.process] += seconds
     own = sum(seconds for process, seconds in spent.items() if process in roles.keys() - threads)
     share = user_mode_share(readings, roles.keys() - threads)
     if share is None:
@@ -99,18 +99,15 @@ def uncorrected_cost(readings: Readings) -> Cost:
 
 def uncorrected_total(readings: Readings) -> float | None:
     """`server_total` for the whole window, without correction for slowed cores."""
-    return _whole(readings, uncorrected_cost(readings))
+    return sum_of([*uncorrected_cost(readings).values(), *_kernel_cost(readings).values()])
 
 
 def server_total(readings: Readings) -> float | None:
     """All that a connection takes on the server's side, microseconds: `server_cost`, and of a
     polling peer the kernel's work on its cores; None if a part is unknown.
     """
-    return _whole(readings, server_cost(readings))
-
-
-def _whole(readings: Readings, own: Cost) -> float | None:
-    return sum_of([*own.values(), *kernel_cost_on_polling_cores(readings).values()])
+    kernel = kernel_cost_on_polling_cores(readings)
+    return sum_of([*server_cost(readings).values(), *kernel.values()])
 
 
 def why_no_cost(readings: Readings) -> str:
@@ -135,6 +132,11 @@ def kernel_cost_on_polling_cores(readings: Readings) -> Cost:
     It is the cost of the link: a veth copies frames in the kernel, a NIC uses DMA. How much of it
     interrupts busy iterations of the loop, and so is in "busy" as well, is not known.
     """
+    return at_full_speed(readings, _kernel_cost(readings), "softirq")
+
+
+def _kernel_cost(readings: Readings) -> Cost:
+    """`kernel_cost_on_polling_cores` of the whole window."""
     if not has_peer(readings):
         return {}
     softirq = kernel_seconds(readings)["softirq"]

@@ -92,6 +92,7 @@ class Detail(Enum):
     SYSTEM_CALLS = "TRACE_SYSCALLS"
 
 
+TOO_MANY = f"more than {MAX_TASKS:,} threads have run, and the time of some is not known"
 MODES = ("user", "system")
 Labels = tuple[tuple[str, str], ...]
 TracedTime = Counter[Labels]  # nanoseconds
@@ -261,6 +262,8 @@ class CpuAccount(Collector):
                 yield CPU_EXACT_TIME.sample(until, spent * NANOSECOND, cpu=str(cpu), kind=kind)
 
     def _of_tasks(self, now: float, tasks: Entries) -> list[Sample]:
+        if len(tasks) >= MAX_TASKS:  # the time of others is in none of them
+            return [TASK_TIME.unknown(now, TOO_MANY)]
         return [
             TASK_TIME.sample(
                 now,

@@ -6,6 +6,7 @@ overflows comes after it, as queues overflow when nobody has time to empty them.
 disturbed the trial: it makes a limit come earlier.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -161,9 +162,11 @@ def _shares(readings: Readings, core: int, softirq: float) -> str:
     interrupted it, and the total share of softirqs.
     """
     length = readings.phases[readings.phase].length
-    tasks = readings.by_label(metrics.TASK_TIME, "command", cpu=str(core))
     polls = core_time.poll_seconds(readings.on([core])) / length
-    programs = {n: s / length for n, s in tasks.items() if not n.startswith(POLL_THREAD)}
+    programs: dict[str, float] = defaultdict(float)
+    for (_, name), spent in core_time.seconds_by_process(readings, core).items():
+        if not name.startswith(POLL_THREAD):
+            programs[name] += spent / length
     parts = [f"NAPI threads {polls:.0%}"] if polls else []
     busiest = sorted(programs.items(), key=lambda program: -program[1])[:2]
     parts += [f"{name} {share:.0%}" for name, share in busiest if share > 0.01]
