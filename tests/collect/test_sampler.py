@@ -84,6 +84,18 @@ def test_a_collector_that_cannot_start_is_unknown_and_the_others_go_on() -> None
     assert (bad.turn, bad.stopped, good.stopped) == (0, 1, 1)
 
 
+def test_one_that_cannot_start_says_nothing_of_another_of_its_name() -> None:
+    """A collector of the user's own may be called as one of the suite's, and its error be empty."""
+
+    class Silent(Turns):
+        def start(self) -> None:
+            raise TimeoutError
+
+    with Sampler([Silent("slab"), Turns("slab")], interval_s=60) as sampler:
+        failed, read = sampler.read_now()
+    assert (failed.value, failed.reason) == (None, "TimeoutError") and read.value
+
+
 def test_a_reading_that_fails_is_unknown_and_the_next_one_counts() -> None:
     with Sampler([Turns("spinner", fail_read=2)], interval_s=60) as sampler:
         sampler.read_now()

@@ -40,7 +40,7 @@ class Sampler:
         self._interval = interval_s
         self._often = math.inf
         self._cpus = cpus
-        self._failed: dict[str, str] = {}
+        self._failed: dict[Collector, str] = {}
         self._reading = "none"
         self._requests: queue.Queue[Future[list[Reading]] | None] = queue.Queue()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
@@ -123,15 +123,19 @@ class Sampler:
         try:
             collector.start()
         except Exception as error:
-            self._failed[collector.name] = str(error)
+            self._failed[collector] = _words(error)
 
     def _read(self, collector: Collector) -> Sequence[Sample]:
         self._reading = collector.name
-        reason = self._failed.get(collector.name)
+        reason = self._failed.get(collector)
         if reason is None:
             try:
                 return collector.read()
             except Exception as error:
-                reason = f"{collector.name}: {error or type(error).__name__}"
+                reason = f"{collector.name}: {_words(error)}"
         now = time.monotonic()
         return [metric.unknown(now, reason) for metric in collector.metrics]
+
+
+def _words(error: Exception) -> str:
+    return str(error) or type(error).__name__
