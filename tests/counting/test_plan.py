@@ -21,7 +21,7 @@ def test_a_counted_run_has_one_load_in_two_rounds_and_needs_no_bed_here() -> Non
     experiment = read_experiment(EXPERIMENTS / "nginx_kernel.yaml").as_counted()
     turns = plan(experiment, lacking=["astf-peer"])
     assert [(turn.round, len(turn.loads)) for turn in turns] == [(1, 1), (2, 1)]
-    assert {each.load.rate for turn in turns for each in turn.loads} == {500.0}
+    assert {each.trial.load.rate for turn in turns for each in turn.loads} == {500.0}
     assert not experiment.uses_this_machine
 
 

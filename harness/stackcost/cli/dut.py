@@ -11,8 +11,8 @@ from rich.console import Console
 from stackcost.cli.application import DEFAULT_RESULTS, INTERRUPTED, command, make_console
 from stackcost.cli.live import Live, shown_live
 from stackcost.cli.wait import Wait, alone
-from stackcost.contracts.dut_settings import Backend
 from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.wiring import Backend
 
 if TYPE_CHECKING:
     from stackcost.store import RunFolder

@@ -5,9 +5,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from stackcost.contracts.addresses import IpVersion
+from stackcost.contracts.wiring import Backend
 
-# Which server is behind a device: the generator's, or nginx on the kernel's stack.
-Backend = Literal["engine", "nginx"]
 BackendOn = Literal["device", "load"]
 MOST = 1_000_000_000  # of the kernel's numbers, which have 31 bits
 

@@ -33,6 +33,7 @@ SWITCH_UPLINK = "sc-uplink"
 
 
 Side = Literal["load", "server"]
+Backend = Literal["engine", "nginx"]  # a device's server: the generator's, or nginx on the kernel
 
 
 class End(NamedTuple):
