@@ -3,12 +3,12 @@
 import pytest
 
 from stackcost.analysis import breakdown, core_time, cpu, flows
-from stackcost.analysis.core_time import IDLE_TASK, core_seconds
+from stackcost.analysis.core_time import core_seconds
 from stackcost.analysis.cpu import backend_cost, server_total
 from stackcost.analysis.memory import components
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import core_shares, summarise
-from stackcost.contracts.metrics import POLL_ROLE, TASK_TIME
+from stackcost.contracts.metrics import IDLE_TASK, POLL_ROLE, TASK_TIME
 from stackcost.contracts.trial import Trial
 from stackcost.report.http_figures import series
 from tests.analysis.http_trials import asked, summary

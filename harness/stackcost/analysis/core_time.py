@@ -16,7 +16,7 @@ from stackcost.analysis.readings import Readings
 from stackcost.analysis.stack_counts import sampled_user_share
 from stackcost.analysis.threads import seconds_of_threads, thread_series
 from stackcost.contracts import metrics
-from stackcost.contracts.metrics import POLL_ROLE
+from stackcost.contracts.metrics import IDLE_TASK, POLL_ROLE
 from stackcost.contracts.sample import Sample
 
 TOLERANCE = 0.01  # of wall time x cores
@@ -105,7 +105,6 @@ BUSY_PARTS = {  # of a polling peer's busy time; the rest is its stack
     "copying": metrics.ENGINE_COPYING_TIME,
     "sending": metrics.ENGINE_SENDING_TIME,
 }
-IDLE_TASK = ("idle entry", "idle exit")
 Cost = dict[str, float | None]
 
 
@@ -202,11 +201,11 @@ def foreign_share(readings: Readings) -> float | None:
     window = readings.phases[readings.phase]
     known = {sample.labels["process"] for sample in _process_samples(readings)}
     known |= set(map(str, readings.trial.traffic.others))
+    kernel = kernel_threads(readings)
     foreign = sum(
         spent
-        for cpu in readings.cpus
-        for (process, command), spent in seconds_by_process(readings, cpu).items()
-        if str(process) not in known and not command.startswith(kernel_threads(readings))
+        for thread, spent in seconds_of_threads(readings).items()
+        if thread.process not in known and not thread.command.startswith(kernel)
     )
     # Growth is scaled from readings to the whole window, so it may be a little more than all of it.
     return min(1.0, foreign / (window.length * len(readings.cpus)))
@@ -227,7 +226,7 @@ def own_series(readings: Readings) -> dict[str, list[list[Sample]]]:
         **{part: readings.series(metric, engine="peer") for part, metric in BUSY_PARTS.items()},
     }
     if not readings.trial.traffic.cores_shared:
-        own = own_processes(readings)
+        own, kernel = own_processes(readings), kernel_threads(readings)
         for kind in ("irq", "softirq", *IDLE_TASK):
             found[kind] = [
                 series
@@ -237,7 +236,7 @@ def own_series(readings: Readings) -> dict[str, list[list[Sample]]]:
         found["task"] = [
             series
             for thread, series in thread_series(readings).items()
-            if thread.process in own or thread.command.startswith(kernel_threads(readings))
+            if thread.process in own or thread.command.startswith(kernel)
         ]
     return {kind: series for kind, series in found.items() if series}
 
@@ -315,10 +314,7 @@ def core_seconds(readings: Readings, cpu: int) -> CpuSeconds | None:
     at = {"cpu": str(cpu)}
     irq, softirq, resting, entry, exit_, task, user, system = (
         readings.growth(metrics.CPU_EXACT_TIME, **at, kind=kind)
-        for kind in (
-            *("irq", "softirq", "idle", *IDLE_TASK),
-            *("task", "user", "system"),
-        )
+        for kind in ("irq", "softirq", "idle", *IDLE_TASK, "task", "user", "system")
     )
     idle = None if resting is None else resting + (entry or 0.0) + (exit_ or 0.0)
     if task is not None:
@@ -326,15 +322,15 @@ def core_seconds(readings: Readings, cpu: int) -> CpuSeconds | None:
         if share is None:
             share = _share(*(_traced(readings, cpu, kind) for kind in ("user", "system")))
         if share is None:
-            ticks = (
+            ticks = [
                 readings.growth(metrics.CPU_TIME, **at, kind=kind) for kind in ("user", "nice")
-            )
-            share = _share(_sum(*ticks), readings.growth(metrics.CPU_TIME, **at, kind="system"))
+            ]
+            share = _share(sum_of(ticks), readings.growth(metrics.CPU_TIME, **at, kind="system"))
         user = None if share is None else task * share
         system = None if share is None else task * (1 - share)
     elif user is not None and system is not None:
         task = user + system
-    whole = _sum(task, irq, softirq, idle)
+    whole = sum_of([task, irq, softirq, idle])
     residue = None if whole is None else readings.window.length - whole
     stolen = readings.growth(metrics.CPU_TIME, **at, kind="steal")
     return CpuSeconds(user, system, irq, softirq, idle, entry, exit_, residue, stolen)
@@ -348,15 +344,10 @@ def _traced(readings: Readings, cpu: int, kind: str) -> float | None:
 
 def _share(part: float | None, rest: float | None) -> float | None:
     """Share of `part` in both; a core that had no tick in a task has no task time to speak of."""
-    whole = _sum(part, rest)
+    whole = sum_of([part, rest])
     if part is None or whole is None:
         return None
     return part / whole if whole else 0.0
-
-
-def _sum(*parts: float | None) -> float | None:
-    known = [part for part in parts if part is not None]
-    return sum(known) if len(known) == len(parts) else None
 
 
 def seconds_by_process(readings: Readings, cpu: int) -> dict[tuple[int, str], float]:

@@ -37,10 +37,10 @@ def thread_series(readings: Readings) -> dict[Thread, list[Sample]]:
                 key = str(cpu), labels["process"], labels["thread"], labels["kind"]
                 found[key] += series
     threads = {}
-    for (cpu_, process, thread, kind), samples in found.items():
+    for (core, process, thread, kind), samples in found.items():
         samples.sort(key=lambda sample: sample.time)
         samples[:0] = _not_run_yet(samples[0], moments, readings)
-        threads[Thread(cpu_, process, thread, samples[-1].labels["command"], kind)] = samples
+        threads[Thread(core, process, thread, samples[-1].labels["command"], kind)] = samples
     return threads
 
 

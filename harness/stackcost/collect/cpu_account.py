@@ -33,6 +33,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.metrics import (
     CPU_EXACT_TIME,
     CPU_TRACED_TIME,
+    IDLE_TASK,
     IRQ_COUNT,
     IRQ_TIME,
     SOFTIRQ_TIME,
@@ -63,7 +64,6 @@ INTERRUPTS = (
     "call_function_single",
     "irq_work",
 )
-IDLE_TASK = ("idle entry", "idle exit")
 IDLE_WITHOUT_STATE_NS = 100_000_000  # longer: this kernel does not trace idle states
 ENTERING = 1  # of `in_idle` of cpu_account.bpf.h
 MAX_TASKS = 16384

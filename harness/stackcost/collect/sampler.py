@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from typing import Self
 
 from stackcost.contracts.collector import Collector, Phase, Reading
-from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.errors import StackcostError, words_of
 from stackcost.contracts.sample import Sample
 from stackcost.host.cores import online_cpus
 from stackcost.host.timeouts import on_a_slow_host, scaled_timeout
@@ -123,7 +123,7 @@ class Sampler:
         try:
             collector.start()
         except Exception as error:
-            self._failed[collector] = _words(error)
+            self._failed[collector] = words_of(error)
 
     def _read(self, collector: Collector) -> Sequence[Sample]:
         self._reading = collector.name
@@ -132,10 +132,6 @@ class Sampler:
             try:
                 return collector.read()
             except Exception as error:
-                reason = f"{collector.name}: {_words(error)}"
+                reason = f"{collector.name}: {words_of(error)}"
         now = time.monotonic()
         return [metric.unknown(now, reason) for metric in collector.metrics]
-
-
-def _words(error: Exception) -> str:
-    return str(error) or type(error).__name__

@@ -26,10 +26,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from stackcost.collect.bpf import BpfObject
-from stackcost.collect.cpu_account import ENTERING, IDLE_TASK, SOFTIRQS, CpuAccount
+from stackcost.collect.cpu_account import ENTERING, SOFTIRQS, CpuAccount
 from stackcost.collect.perf_event import CPU_CLOCK, SET_BPF, SET_PERIOD, SOFTWARE, open_event
 from stackcost.contracts.collector import Collector
-from stackcost.contracts.metrics import STACK_FIRED, STACK_SAMPLES, UNNAMED
+from stackcost.contracts.metrics import IDLE_TASK, STACK_FIRED, STACK_SAMPLES, UNNAMED
 from stackcost.contracts.sample import DeferredSamples, Kind, Metric, Sample
 from stackcost.host.symbols import Mapped, Names, kernel_names, mapped_files, program_function
 

@@ -17,6 +17,11 @@ class StackcostError(Exception):
         self.hint = hint
 
 
+def words_of(error: BaseException) -> str:
+    """What an error of any kind says; its kind where it says nothing."""
+    return str(error) or type(error).__name__
+
+
 @contextmanager
 def needing_extra(what: str, extra: str) -> Iterator[None]:
     """Inside, libraries are imported that an extra of the package brings; `what` needs them."""

@@ -95,8 +95,10 @@ COUNT_STRING_BYTES = Metric("count.string_bytes", "B", COUNTER, COUNTING)
 COUNT_SYSTEM_CALLS = Metric("count.system_calls", "1", COUNTER, COUNTING)
 ONLOAD_COUNTER = Metric("onload.counter", "1", COUNTER, "orm_json stats")
 
-# Words in labels: what the roles of the kernel's threads that poll a system's interfaces begin
-# with, and what stands in a stack in the place of a function's name.
+# Words in labels: the kinds of the idle task's time outside of idle states; what the roles of the
+# kernel's threads that poll a system's interfaces begin with; and what stands in a stack in the
+# place of a function's name.
+IDLE_TASK = ("idle entry", "idle exit")
 POLL_ROLE = "receive-poll"
 UNNAMED = "[unknown]"
 RETURNS = "[return of a system call]"  # behind a function of a program: one returns there

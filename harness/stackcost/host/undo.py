@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from stackcost.contracts.errors import words_of
+
 
 @dataclass(frozen=True, slots=True)
 class UndoStep:
@@ -46,5 +48,5 @@ def undo(
             act()
         reason = left()
     except Exception as error:
-        reason = str(error) or type(error).__name__
+        reason = words_of(error)
     return UndoStep(what, reason, matters, blocks)

@@ -13,7 +13,7 @@ from typing import IO
 
 import asyncssh
 
-from stackcost.contracts.errors import StackcostError
+from stackcost.contracts.errors import StackcostError, words_of
 from stackcost.experiment.hosts import SshHost
 from stackcost.host.timeouts import scaled_timeout
 
@@ -146,7 +146,7 @@ async def connect(name: str, host: SshHost) -> asyncssh.SSHClientConnection:
         ) from error
     except (OSError, asyncssh.Error) as error:
         raise StackcostError(
-            f"{where} cannot be reached: {str(error) or type(error).__name__}",
+            f"{where} cannot be reached: {words_of(error)}",
             "check that the host is up, and the address and port in hosts of the experiment",
         ) from error
 
