@@ -1,5 +1,7 @@
 """What a connection takes of the cores, by kind, thread and side."""
 
+from dataclasses import replace
+
 import pytest
 
 from stackcost.analysis import breakdown, core_time, cpu, flows
@@ -8,6 +10,7 @@ from stackcost.analysis.cpu import backend_cost, server_total
 from stackcost.analysis.memory import components
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import core_shares, summarise
+from stackcost.contracts.load import HttpClients
 from stackcost.contracts.metrics import IDLE_TASK, POLL_ROLE, TASK_TIME
 from stackcost.contracts.trial import Trial
 from stackcost.report.http_figures import series
@@ -246,6 +249,19 @@ def test_failed_connections_are_not_completed_ones() -> None:
     trial.samples += counter("trex.counter", 10, dropped)
     assert flows.completed_in(Readings(trial, (1,))) == 990
     assert flows.completed_rate(Readings(trial, (1,))) == 99
+
+
+def test_of_http_clients_too() -> None:
+    """A server counts a request that it answers with an error."""
+    trial = asked("wrk", 50, "mix", 0, answered=990)
+    seen = Readings(trial, (1,))
+    assert flows.completed_in(seen) == 10_000, "the server's count, in the window of 10 s"
+    load = trial.load_of(HttpClients)
+    assert load.counted
+    load.counted.failed["status"] = 100
+    assert flows.completed_in(seen) == 9_900, "the clients'"
+    load.counted_beside = replace(load.counted, rate=10, failed={})
+    assert flows.completed_in(seen) == 10_000, "all of them took the server's time"
 
 
 def test_counters_of_the_peer_are_not_the_generators() -> None:

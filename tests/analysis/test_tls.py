@@ -3,6 +3,7 @@
 import pytest
 
 from stackcost.analysis.checks import checks
+from stackcost.analysis.cpu import server_total, why_no_cost
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.flows import completed_in
 from stackcost.analysis.readings import Readings
@@ -12,7 +13,7 @@ from stackcost.contracts.sample import Kind, Sample
 from stackcost.contracts.tls import STEPS, TlsCounts, TlsSettings
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
-from tests.analysis.trials import client_counters, encoded, load_trial
+from tests.analysis.trials import client_counters, counter, encoded, load_trial
 
 NOT_WAITED = dict.fromkeys(STEPS, 0)
 SIDE = {"handshakes_full": 3, "failed": 2, "alerts_received": {"handshake failure": 2}}
@@ -31,6 +32,27 @@ def test_they_are_failed_connections_with_the_alerts_as_the_reason() -> None:
     assert "4 of 10,000 connections failed" in flags
     reasons = "alert 'handshake failure' received (4), closed by the peer in the handshake (1)"
     assert f"4 connections failed in TLS: {reasons}" in flags
+
+
+def test_in_a_window_they_are_not_completed_either() -> None:
+    trial = load_trial(completed=10_000)  # 100 us each
+    trial.load_of(ConstantLoad).tls = TlsCounts(TlsSettings(), failed=6_000)
+    labels = {"engine": "generator", "side": "client", "counter": "tls_failed"}
+    trial.samples += counter("trex.counter", 6_000, labels)
+    found = Readings(trial, (1,))
+    assert completed_in(found) == 4_000
+    assert server_total(found) == pytest.approx(250)
+
+
+def test_failures_of_an_unknown_time_leave_a_window_without_a_cost() -> None:
+    trial = load_trial()
+    trial.load_of(ConstantLoad).tls = TlsCounts(TlsSettings(), failed=1)
+    found = Readings(trial, (1,))
+    assert completed_in(found) is None and server_total(found) is None
+    reason = "when connections failed in TLS was not read, only that 1 did in the whole trial"
+    assert why_no_cost(found) == reason
+    trial.load_of(ConstantLoad).tls = TlsCounts(TlsSettings())
+    assert completed_in(Readings(trial, (1,))) == 10_000
 
 
 @pytest.mark.parametrize(

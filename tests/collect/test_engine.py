@@ -28,6 +28,7 @@ ANSWERS: dict[str, Any] = {
         "pools": [{"name": "flow", "object_bytes": 256, "in_use": 1000, "reserved_bytes": 1 << 20}]
     },
     "stackcost_get_schedule": {"intended": 90, "opened": 88, "late": 7, "unsent": 2},
+    "stackcost_get_tls": {"templates": [{"client": {"failed": 2}}, {"client": {"failed": 3}}]},
     "stackcost_get_drops": {
         "cores": [
             {"port": 0, "core": 0, "reasons": {"no_buffer": 3, "not_ours": 10}, **NO_PATH_MTU},
@@ -84,6 +85,15 @@ def test_starts_are_reported_by_outcome() -> None:
     samples = read("generator", Client(*ANSWERS))
     starts = {s.labels["outcome"]: s.value for s in samples if s.metric == "engine.starts"}
     assert starts == {"intended": 90, "opened": 88, "late": 7, "unsent": 2}
+
+
+def test_with_tls_a_generator_reports_beside_trexs_counters_what_failed_there() -> None:
+    samples = Engine("generator", Client(*ANSWERS), tls=True).read()
+    (failed,) = (s for s in samples if s.labels.get("counter") == "tls_failed")
+    (closed,) = (s for s in samples if s.labels.get("counter") == "tcps_closed")
+    assert failed.value == 5 and failed.source == "RPC stackcost_get_tls"
+    assert failed.labels | {"counter": "tcps_closed"} == closed.labels
+    assert failed.time == closed.time, "so that a difference is of one moment"
 
 
 def test_drops_are_summed_over_cores_by_reason_and_lost_over_devices() -> None:

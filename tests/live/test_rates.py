@@ -27,6 +27,13 @@ def test_rates_are_of_the_time_between_two_readings() -> None:
     assert second.failed == {"tcps_drops": 5}
 
 
+def test_what_failed_in_tls_is_not_completed() -> None:
+    readings = LiveRates((1,))
+    readings.second(counters(10.0, tcps_closed=0, tls_failed=0))
+    found = readings.second(counters(11.0, tcps_closed=90, tls_failed=30))
+    assert (found.completed, found.failed) == (60, {"tls_failed": 30})
+
+
 def test_a_counter_that_begins_anew_has_no_rate() -> None:
     readings = LiveRates((1,))
     readings.second(counters(10.0, tcps_closed=500))

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from stackcost.contracts.collector import Collector
+from stackcost.contracts.load.base import TLS_FAILED
 from stackcost.contracts.metrics import (
     ENGINE_BUSY_TIME,
     ENGINE_COPYING_TIME,
@@ -30,7 +31,9 @@ SCHEDULE_METHOD = "stackcost_get_schedule"
 DROPS_METHOD = "stackcost_get_drops"
 TLS_METHOD = "stackcost_get_tls"
 TLS_KEYS_METHOD = "stackcost_take_tls_keys"
+PROFILE = "_"  # the one that the harness loads
 UTILIZATION = "get_utilization"  # of TRex, in percent
+TLS_COUNTER = replace(TREX_COUNTER, source=f"RPC {TLS_METHOD}")
 TREX_BUSY_TIME = replace(
     ENGINE_BUSY_TIME, source=f"TRex {UTILIZATION} cpu history, newest, over time"
 )
@@ -57,7 +60,9 @@ class EngineClient(Protocol):
 
 
 class Engine(Collector):
-    """Reads one engine. `engine`: what it is in this trial, "generator" or "peer"."""
+    """Reads one engine. `engine`: what it is in this trial, "generator" or "peer". `tls`: whether
+    its clients use TLS.
+    """
 
     metrics = (
         TREX_COUNTER,
@@ -70,9 +75,10 @@ class Engine(Collector):
         STARTS,
     )
 
-    def __init__(self, engine: str, client: EngineClient):
+    def __init__(self, engine: str, client: EngineClient, tls: bool = False):
         self.name = engine
         self._client = client
+        self._tls = tls
         self._labels = {"engine": engine}
 
     def read(self) -> list[Sample]:
@@ -80,8 +86,13 @@ class Engine(Collector):
         return [*self._counters(), *self._drops(), *self._pools(), *self._starts()]
 
     def _counters(self) -> Iterable[Sample]:
+        tls = self._client.call(TLS_METHOD, {"profile_id": PROFILE}) if self._tls else {}
         traffic = self._client.stats()["traffic"]
         now = time.monotonic()
+        if self._tls:  # beside the others, of the same moment: a difference of both is taken
+            failed = sum(template["client"]["failed"] for template in tls["templates"])
+            labels = {**self._labels, "side": "client", "counter": TLS_FAILED}
+            yield TLS_COUNTER.sample(now, failed, **labels)
         for side in ("client", "server"):
             for counter, value in traffic[side].items():
                 if isinstance(value, int | float):
@@ -131,7 +142,7 @@ class Engine(Collector):
         if not self._client.supports(SCHEDULE_METHOD):
             yield from _lacking(SCHEDULE_METHOD, self._labels, STARTS)
             return
-        answer = self._client.call(SCHEDULE_METHOD, {"profile_id": "_"})
+        answer = self._client.call(SCHEDULE_METHOD, {"profile_id": PROFILE})
         now = time.monotonic()
         for outcome in ("intended", "opened", "late", "unsent"):
             yield STARTS.sample(now, answer[outcome], **self._labels, outcome=outcome)

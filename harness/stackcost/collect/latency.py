@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from hdrh.histogram import HdrHistogram
 
-from stackcost.collect.engine import EngineClient
+from stackcost.collect.engine import PROFILE, EngineClient
 from stackcost.contracts.collector import Collector
 from stackcost.contracts.counts import Second
 from stackcost.contracts.latency import (
@@ -27,7 +27,6 @@ from stackcost.contracts.sample import Sample
 from stackcost.contracts.window import Window
 
 METHOD = "stackcost_get_latency"
-PROFILE = "_"  # the one that the harness loads
 
 # By template group (empty: none) and kind, in microseconds.
 Histograms = dict[str, dict[str, HdrHistogram]]

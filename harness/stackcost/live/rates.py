@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stackcost.contracts.collector import Reading
-from stackcost.contracts.load.base import ABORTED, FAILED
+from stackcost.contracts.load.base import ATTEMPTED, CLOSED, FAILED, completed_of
 from stackcost.contracts.metrics import CPU_EXACT_TIME, ENGINE_LATENCY, SLAB_BYTES, TREX_COUNTER
 from stackcost.contracts.sample import DeferredSamples, Sample
 
@@ -16,7 +16,6 @@ Series = tuple[str, ...]  # a metric, and the values of its labels
 CACHES = 8
 SOCKETS = re.compile("TCP|sock|skbuff")  # in names of slab caches: of sockets and their frames
 COUNTERS = TREX_COUNTER.name
-ATTEMPTED, CLOSED = "tcps_connattempt", "tcps_closed"
 TIMED = "completion"
 SHOWN = frozenset((ATTEMPTED, CLOSED, *FAILED))  # of some 200 of each reading
 
@@ -127,8 +126,7 @@ class LiveRates:
                 rates[labels["counter"]] = rate
         if CLOSED in rates:
             found.attempted = rates.get(ATTEMPTED, 0.0)
-            aborted = sum(rates.get(name, 0.0) for name in ABORTED)
-            found.completed = max(0.0, rates[CLOSED] - aborted)
+            found.completed = max(0.0, completed_of(lambda name: rates.get(name, 0.0)))
             found.failed = {name: rates[name] for name in FAILED if rates.get(name)}
             if found.completed and busy:
                 found.us_per_connection = busy * 1e6 / found.completed

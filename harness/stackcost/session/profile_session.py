@@ -161,7 +161,7 @@ def open_profile_session(
             generator.set_network(asked)
         latency = Latency(generator)
         collectors = [
-            Engine("generator", generator),
+            Engine("generator", generator, tls=experiment.tls is not None),
             engine_time("generator", generator, generator.data_cpus()),
             latency,
         ]

@@ -118,8 +118,8 @@ FAILED = Figure[LoadTrials](
     unit="1",
     definition="connections (HTTP clients: requests) of the whole trial that did not complete; "
     "other figures are of the rest",
-    source="the load's own counters: tcps_drops, tcps_conndrops, tcps_testdrops and flows that "
-    "could not start; the clients' own output",
+    source="the load's own counters: tcps_drops, tcps_conndrops, tcps_testdrops, what failed in "
+    "TLS, and flows that could not start; the clients' own output",
     of="load",
     compute=lambda loads: loads.each(lambda readings: float(readings.trial.traffic.failed)),
 )
@@ -127,9 +127,11 @@ COMPLETED = Figure[LoadTrials](
     name="completed_cps",
     unit="1/s",
     definition="connections that were opened, served and closed in the sustain window, per "
-    "second; of HTTP clients requests",
-    source="generator: tcps_closed less tcps_drops, tcps_conndrops, tcps_testdrops; the server's "
-    "own count of requests, or the clients'",
+    "second; of HTTP clients requests that were answered well. All figures per completed "
+    "connection are divided by these",
+    source="generator: tcps_closed less tcps_drops, tcps_conndrops, tcps_testdrops and what failed "
+    "in TLS; the server's own count of requests, or, where it keeps none or some failed, the "
+    "clients'",
     of="load",
     compute=lambda loads: loads.each(
         flows.completed_rate, loads.first_reason(flows.why_no_connection)

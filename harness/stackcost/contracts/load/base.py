@@ -5,7 +5,7 @@ is given when a load is made. What is read is None, or empty, until the trial ha
 trial that is cut short keeps what it had.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import ClassVar, Literal
 
@@ -30,11 +30,22 @@ Failure = Literal[
 ]
 Flag = Literal["disturbed", "suspended", "readings", "unsteady", "closed loop"]
 
-# tcp_drop() of BSD stacks counts every abort in one of the first two; the third are flows the
-# generator cut because its test ended. Those of FAILED beyond them never became flows.
-ABORTED = ("tcps_drops", "tcps_conndrops", "tcps_testdrops")
-FAILED = (*ABORTED, "err_c_nf_throttled", "err_c_tuple_err", "err_no_memory")
+ATTEMPTED, CLOSED = "tcps_connattempt", "tcps_closed"
+TLS_FAILED = "tls_failed"  # no counter of TRex's: the engine's RPC stackcost_get_tls, "failed"
+# Of CLOSED: tcp_drop() of BSD stacks counts every abort in one of the first two; the third are
+# flows the generator cut because its test ended; the last were established and closed for TCP.
+NOT_COMPLETED = ("tcps_drops", "tcps_conndrops", "tcps_testdrops", TLS_FAILED)
+# Those beyond them never became flows.
+FAILED = (*NOT_COMPLETED, "err_c_nf_throttled", "err_c_tuple_err", "err_no_memory")
 RETRANSMITTED = ("tcps_sndrexmitpack", "tcps_rexmttimeo_syn")
+
+
+def completed_of(counted: Callable[[str], float]) -> float:
+    """Connections that were opened, served and closed. `counted`: the clients' counter of a name.
+
+    One that failed is not completed, in a trial, a window or a second.
+    """
+    return counted(CLOSED) - sum(map(counted, NOT_COMPLETED))
 
 
 class Load(StoredData):
@@ -120,24 +131,19 @@ class Load(StoredData):
 
     def counter(self, name: str) -> int:
         """A counter of the clients. TRex may leave out counters that stayed at zero."""
+        if name == TLS_FAILED:
+            return self.tls.failed if self.tls else 0
         return int(self.client.get(name, 0))
 
     @property
     def failed(self) -> int:
-        """Connections (of HTTP clients: requests) that did not complete.
-
-        One that failed in TLS was established and closed for TCP.
-        """
-        return sum(map(self.counter, FAILED)) + self._failed_in_tls
+        """Connections (of HTTP clients: requests) that did not complete."""
+        return sum(map(self.counter, FAILED))
 
     @property
     def completed(self) -> int:
-        """Connections (of HTTP clients: requests) that completed."""
-        return self.counter("tcps_closed") - sum(map(self.counter, ABORTED)) - self._failed_in_tls
-
-    @property
-    def _failed_in_tls(self) -> int:
-        return self.tls.failed if self.tls else 0
+        """Connections (of HTTP clients: requests) that completed: `completed_of` all counters."""
+        return int(completed_of(self.counter))
 
     @property
     def received_bytes(self) -> int:
