@@ -98,6 +98,29 @@ def test_only_samples_inside_the_window_divide_its_time() -> None:
     assert own["user space, earlier"].us == pytest.approx(50 * 5 / 505)
 
 
+def test_samples_of_the_traced_warm_up_do_not_divide_the_windows_time() -> None:
+    """Stacks are read right after an edge, so the reading before it is of the warm-up."""
+    trial = load_trial()
+    for kind, counts in {
+        "user": (100, 180, 274, 280),  # traced system calls are found in user mode
+        "system": (10, 30, 406, 430),
+    }.items():
+        labels = {
+            "cpu": "1",
+            "process": "7",
+            "command": "nginx",
+            "kind": kind,
+            "stack": f"{kind};a",
+        }
+        moments = (START - 0.6, START + 0.01, END - 0.6, END + 0.01)
+        trial.samples += [
+            Sample(moment, "stack.samples", labels, value, "1", Kind.COUNTER, "made")
+            for moment, value in zip(moments, counts, strict=True)
+        ]
+    share = 100 / 500  # of those between the edges
+    assert server_cost(Readings(trial, (1,)))["user"] == pytest.approx(50 * share, rel=0.02)
+
+
 def test_entry_and_return_of_system_calls_are_no_time_of_user_mode() -> None:
     around = {
         ("user", CALL): 30,

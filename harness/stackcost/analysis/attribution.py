@@ -97,10 +97,10 @@ class KindOfTime(NamedTuple):
             return COPIES
         if self.kind not in OF_PEERS or not self.samples:
             return ""
-        files = Counter[str]()
+        files = defaultdict[str, float](float)
         for each in self.samples:
-            files[each.stack.partition(";")[0]] += int(each.times)
-        return files.most_common(1)[0][0]
+            files[each.stack.partition(";")[0]] += each.times
+        return max(files, key=files.__getitem__)
 
 
 @kept
@@ -137,7 +137,7 @@ def attribution(readings: Readings) -> Attribution | None:
     named = sorted(
         ((name, us / total) for name, us in unmatched.items()), key=lambda each: -each[1]
     )
-    return Attribution(parts, int(counted), sum(share for _, share in named), named[:NAMED])
+    return Attribution(parts, round(counted), sum(share for _, share in named), named[:NAMED])
 
 
 def why_none(readings: Readings) -> str:

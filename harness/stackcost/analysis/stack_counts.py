@@ -7,12 +7,13 @@ samples (tests/collect/test_user_share.py).
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Collection
 from typing import NamedTuple
 
 from stackcost.analysis.readings import Readings, kept
 from stackcost.analysis.thresholds import SHARE_SAMPLES
-from stackcost.contracts.metrics import RETURNS, STACK_SAMPLES
+from stackcost.contracts.metrics import RETURNS, STACK_FIRED, STACK_SAMPLES
 from stackcost.contracts.sample import Sample
 
 TASKS = ("user", "system")
@@ -36,16 +37,22 @@ class StackCount(NamedTuple):
 
 @kept
 def stacks(readings: Readings) -> list[StackCount]:
-    """What the server's side was found in, on its cores, in a phase; idle polling too."""
+    """What the server's side was found in, on its cores, in a phase; idle polling too.
+
+    Stacks are read right after the CPU time at an edge. So between two readings a count is taken to
+    grow evenly, as all counters are: `times` need not be whole.
+    """
     window = readings.window
-    if window is None:
+    moments = sorted({each.time for each in readings.samples(STACK_SAMPLES, STACK_FIRED)})
+    if window is None or not moments:
         return []
+    start, end = (_place(edge, moments) for edge in (window.start, window.end))
     wanted, found = set(map(str, readings.cpus)), []
     for series in readings.series(STACK_SAMPLES):
         labels = series[0].labels
         if labels.get("cpu") not in wanted:
             continue
-        count = _count(series, window.end) - _count(series, window.start)
+        count = _count_at(series, end) - _count_at(series, start)
         if count > 0:
             process, command = labels["process"], labels["command"]
             found.append(StackCount(labels["kind"], process, command, labels["stack"], count))
@@ -70,8 +77,30 @@ def sampled_user_share(
     return sum(each.times for each in found if each.in_user_mode) / whole
 
 
+class Place(NamedTuple):
+    """Where a moment lies: the readings around it, and how far it is from the first (0 to 1)."""
+
+    before: float
+    after: float
+    share: float
+
+
+def _place(moment: float, moments: list[float]) -> Place:
+    """Before the first and after the last of these readings: at it."""
+    at = bisect_left(moments, moment)
+    before, after = moments[max(at - 1, 0)], moments[min(at, len(moments) - 1)]
+    share = (moment - before) / (after - before) if after > before else 0.0
+    return Place(before, after, share)
+
+
+def _count_at(series: list[Sample], place: Place) -> float:
+    before = _count(series, place.before)
+    return before + place.share * (_count(series, place.after) - before)
+
+
 def _count(series: list[Sample], moment: float) -> float:
-    """Stacks are read when they were seen again, so a reading holds until the next.
+    """As of a reading. It tells of those stacks alone that were seen since the one before it, and
+    of the others the count has not changed.
 
     The first holds before as well: counts are of a whole session, and a stack that was seen in an
     earlier trial begins with the count that it had there.
