@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from stackcost.analysis import breakdown, core_time, cpu, flows
+from stackcost.analysis import breakdown, core_time, cpu, flows, http
 from stackcost.analysis.core_time import core_seconds
 from stackcost.analysis.cpu import backend_cost, server_total
 from stackcost.analysis.memory import components
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import core_shares, summarise
+from stackcost.analysis.user_share import divided
 from stackcost.contracts.load import HttpClients
 from stackcost.contracts.metrics import IDLE_TASK, POLL_ROLE, TASK_TIME
 from stackcost.contracts.trial import Trial
@@ -48,12 +49,44 @@ def test_time_is_divided_as_in_the_warm_up_where_that_was_read() -> None:
             metric = "task.traced_time" if name == "process" else "cpu.traced_time"
             trial.samples += gauge(metric, [seconds], {name: number, "kind": kind})
     seen = Readings(trial, (1,))
-    assert core_time.user_mode_share(seen, ["7"]) == pytest.approx(0.75)
-    assert core_time.user_mode_share(seen, ["8"]) is None
+    assert divided(seen, 1.0, ["7"]) == (pytest.approx(0.75), pytest.approx(0.25))
+    assert divided(seen, 1.0, ["8"]) == (None, None)
     cost = cpu.server_cost(seen)
     assert (cost["user"], cost["system"]) == (pytest.approx(37.5), pytest.approx(12.5))
     core = core_time.core_seconds(seen, 1)
     assert core is not None and core.user == pytest.approx(0.5 * 0.25)
+
+
+def test_time_of_which_nothing_says_how_it_divides_is_unknown_whoever_took_it() -> None:
+    """No tick was all system time of a core or a server, and unknown of a server behind a device.
+
+    What took no time took none in either mode.
+    """
+    trial = load_trial()
+    add_backend(trial, 30.0, 1.0, 10_000, cpu="1")
+    ticks = ("cpu.time", "process.cpu_time", "backend.cpu_time")
+    trial.samples = [s._replace(value=5.0) if s.metric in ticks else s for s in trial.samples]
+    seen = Readings(trial, (1,))
+    core = core_seconds(seen, 1)
+    assert core is not None and (core.user, core.system) == (None, None)
+    for cost in (cpu.server_cost(seen), backend_cost(seen)):
+        assert (cost["user"], cost["system"]) == (None, None)
+    idle = Readings(load_trial(microseconds={"user": 0, "softirq": 10}), (1,))
+    assert divided(idle, 0.0) == (0.0, 0.0) and divided(idle, None) == (None, None)
+
+
+def test_a_thread_of_a_client_that_first_ran_in_the_window_is_in_its_cost() -> None:
+    trial = asked("wrk", 50, "mix", 0, 1000)
+    trial.load_of(HttpClients).processes = [42]
+    for thread, seconds in (("42", 0.5), ("43", 0.25)):
+        labels = {"cpu": "0", "process": "42", "thread": thread, "command": "wrk", "kind": "task"}
+        every = counter("task.time", seconds, labels, first=0.0)
+        trial.samples += [each for each in every if thread == "42" or each.time >= END]
+    labels = {"process": "42", "kind": "user"}
+    trial.samples += gauge("task.traced_time", [1.0], labels)
+    trial.samples += gauge("task.traced_time", [0.0], labels | {"kind": "system"})
+    cost = http.client_cost(Readings(trial, (1,)).on([0]))
+    assert cost["user"] == pytest.approx(75)
 
 
 def test_a_device_without_a_program_has_no_time_in_user_mode_and_a_cost() -> None:

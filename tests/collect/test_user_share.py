@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis.core_time import kernel_seconds, user_mode_share
+from stackcost.analysis.core_time import kernel_seconds
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.stack_counts import stacks
 from stackcost.analysis.thresholds import SHARE_SAMPLES
+from stackcost.analysis.user_share import divided
 from stackcost.collect.cpu_account import CpuAccount
 from stackcost.collect.sampler import Sampler
 from stackcost.collect.stack_samples import StackSamples
@@ -110,7 +111,8 @@ def test_user_mode_is_what_the_programs_clock_says(tmp_path: Path, loops: int, c
     cost = kernel_seconds(seen)
     assert cost["user"] is not None and cost["system"] is not None
     found = cost["user"] / (cost["user"] + cost["system"])
-    traced = user_mode_share(Readings(without_stacks(trial), [CPU]), processes_of(trial))
+    warm_up = Readings(without_stacks(trial), [CPU])
+    traced, _ = divided(warm_up, 1.0, processes_of(trial))
     count = sum(each.times for each in stacks(seen) if each.process in processes_of(trial))
     print(f"{loops} loops, {calls} calls: known {known:.3f}, {found:.3f}, traced {traced:.3f}")
     assert count >= SHARE_SAMPLES

@@ -18,7 +18,7 @@ from math import sqrt
 from typing import NamedTuple
 
 from stackcost.analysis.breakdown import softirq_cost
-from stackcost.analysis.core_time import is_divided_by_account, kernel_threads, own_processes
+from stackcost.analysis.core_time import kernel_threads, own_processes
 from stackcost.analysis.cpu import server_cost
 from stackcost.analysis.function_table import UNMATCHED, USER, table
 from stackcost.analysis.readings import Readings, kept
@@ -30,6 +30,7 @@ from stackcost.analysis.stack_counts import (
     stacks,
 )
 from stackcost.analysis.thresholds import UNMATCHED_LIMIT
+from stackcost.analysis.user_share import is_divided_by_account
 from stackcost.contracts.metrics import IRQ_COUNT, IRQ_TIME, STACK_FIRED, STACK_SAMPLES
 
 MEASURING, TIMERS = "the measurement itself", "timers"

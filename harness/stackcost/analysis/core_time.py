@@ -1,20 +1,18 @@
 """CPU seconds of the parts of a test bed in a phase of a trial, also as shares.
 
 For a server on the kernel stack: the exact time of its own processes, and of those of a server
-behind a device, on its cores, divided into user and system as the samples of their stacks are, or
-as in the warm-up, where system calls were traced; the kernel threads that work for its packets on
-its cores, as system time; and all softirq and interrupt time of its cores, exactly. For a peer that
-polls: the time of loop iterations that did work; iterations that found nothing to do are idle and
-left out.
+behind a device, on its cores, divided into user and system (`user_share`); the kernel threads that
+work for its packets on its cores, as system time; and all softirq and interrupt time of its cores,
+exactly. For a peer that polls: the time of loop iterations that did work; iterations that found
+nothing to do are idle and left out.
 """
 
 from collections import defaultdict
-from collections.abc import Collection
 from dataclasses import dataclass
 
-from stackcost.analysis.readings import Readings
-from stackcost.analysis.stack_counts import sampled_user_share
+from stackcost.analysis.readings import Readings, sum_of
 from stackcost.analysis.threads import seconds_of_threads, thread_series
+from stackcost.analysis.user_share import PROCESS_TIMES, divided
 from stackcost.contracts import metrics
 from stackcost.contracts.metrics import IDLE_TASK, POLL_ROLE
 from stackcost.contracts.sample import Sample
@@ -99,8 +97,6 @@ SOFTIRQ_THREAD = "ksoftirqd/"  # and those that run softirqs when there are many
 # Its workers. One of them looks through the table of tracked connections for those that are over
 # (net/netfilter/nf_conntrack_core.c, gc_worker), and no worker's name says what it does.
 WORKER_THREAD = "kworker/"
-# Of the server's processes, and of those behind a device.
-PROCESS_TIMES = (metrics.PROCESS_CPU_TIME, metrics.BACKEND_CPU_TIME)
 BUSY_PARTS = {  # of a polling peer's busy time; the rest is its stack
     "copying": metrics.ENGINE_COPYING_TIME,
     "sending": metrics.ENGINE_SENDING_TIME,
@@ -118,12 +114,12 @@ def kernel_seconds(readings: Readings) -> Cost:
     shared = readings.trial.traffic.cores_shared
     cores = [core_seconds(readings, cpu) for cpu in readings.cpus]
     task = _process_seconds(readings)
-    share = _user_share(readings)
+    user, system = divided(readings, task, own_processes(readings))
+    if system is not None and not shared:
+        system += kernel_thread_seconds(readings)
     return {
-        "user": None if task is None or share is None else task * share,
-        "system": None
-        if task is None or share is None
-        else task * (1 - share) + (0.0 if shared else kernel_thread_seconds(readings)),
+        "user": user,
+        "system": system,
         "irq": None if shared else sum_of([core.irq if core else None for core in cores]),
         "softirq": None if shared else sum_of([core.softirq if core else None for core in cores]),
     }
@@ -137,57 +133,6 @@ def idle_task_seconds(readings: Readings) -> Cost:
     entries = [core.idle_entry if core else None for core in cores]
     exits = [core.idle_exit if core else None for core in cores]
     return dict(zip(IDLE_TASK, map(sum_of, (entries, exits)), strict=True))
-
-
-def _user_share(readings: Readings) -> float | None:
-    """Share of user mode in the time of the server's processes.
-
-    Where tasks were split at system calls for the whole trial, by that; else `user_mode_share`, or
-    the kernel's account of these processes. A device that has no program has none in user mode.
-    """
-    if _process_samples(readings) and not own_processes(readings):
-        return 0.0
-    user, system = (_process_seconds(readings, kind) for kind in ("user", "system"))
-    if user is None and system is None:
-        share = user_mode_share(readings, own_processes(readings))
-        if share is not None:
-            return share
-        user, system = (_ticks(readings, kind) for kind in ("user", "system"))
-    if user is None or system is None:
-        return None
-    return user / (user + system) if user + system else 0.0
-
-
-def _ticks(readings: Readings, kind: str) -> float | None:
-    """Seconds of the server's processes that ran on some cores, by the kernel's account."""
-    ran = own_processes(readings) & {each.process for each in seconds_of_threads(readings)}
-    grown = [
-        readings.growth(metric, kind=kind, process=process)
-        for process in ran
-        for metric in PROCESS_TIMES
-    ]
-    known = [each for each in grown if each is not None]
-    return sum(known) if known else None
-
-
-def is_divided_by_account(readings: Readings) -> bool:
-    """Whether the exact account split the time of tasks at system calls for the whole trial."""
-    return bool(readings.series(metrics.CPU_EXACT_TIME, kind="user"))
-
-
-def user_mode_share(readings: Readings, processes: Collection[str]) -> float | None:
-    """Share of user mode in these processes' time: by the phase's own samples of some cores, else
-    as in the traced warm-up, which is too high; None where neither is known.
-    """
-    sampled = sampled_user_share(readings, processes)
-    if sampled is not None:
-        return sampled
-    seconds = {"user": 0.0, "system": 0.0}
-    for sample in readings.samples(metrics.TASK_TRACED_TIME):
-        if sample.value is not None and sample.labels["process"] in processes:
-            seconds[sample.labels["kind"]] += sample.value
-    whole = sum(seconds.values())
-    return seconds["user"] / whole if whole else None
 
 
 def foreign_share(readings: Readings) -> float | None:
@@ -303,11 +248,7 @@ def core_seconds(readings: Readings, cpu: int) -> CpuSeconds | None:
     """Seconds of one core in a phase by kind, such that the kinds close to the phase's length; None
     when the trial did not reach the phase.
 
-    Softirq, interrupt and idle time are exact (`CpuAccount`). Task time is exact too; unless it was
-    split at system calls, it is divided as the phase's samples of stacks are, or as in the warm-up,
-    which was split. Trials that lack both are divided by the ratio of the kernel's ticks. Those are
-    a sample: of n ticks the share p has a standard error of sqrt(p (1 - p) / n), and a load that
-    keeps time with the tick is always seen at the same point.
+    Softirq, interrupt, idle and task time are exact (`CpuAccount`); `user_share` divides the last.
     """
     if readings.window is None:
         return None
@@ -318,36 +259,13 @@ def core_seconds(readings: Readings, cpu: int) -> CpuSeconds | None:
     )
     idle = None if resting is None else resting + (entry or 0.0) + (exit_ or 0.0)
     if task is not None:
-        share = sampled_user_share(readings.on([cpu]))
-        if share is None:
-            share = _share(*(_traced(readings, cpu, kind) for kind in ("user", "system")))
-        if share is None:
-            ticks = [
-                readings.growth(metrics.CPU_TIME, **at, kind=kind) for kind in ("user", "nice")
-            ]
-            share = _share(sum_of(ticks), readings.growth(metrics.CPU_TIME, **at, kind="system"))
-        user = None if share is None else task * share
-        system = None if share is None else task * (1 - share)
-    elif user is not None and system is not None:
-        task = user + system
+        user, system = divided(readings.on([cpu]), task)
+    else:
+        task = sum_of([user, system])
     whole = sum_of([task, irq, softirq, idle])
     residue = None if whole is None else readings.window.length - whole
     stolen = readings.growth(metrics.CPU_TIME, **at, kind="steal")
     return CpuSeconds(user, system, irq, softirq, idle, entry, exit_, residue, stolen)
-
-
-def _traced(readings: Readings, cpu: int, kind: str) -> float | None:
-    """Seconds of one core in a mode in the warm-up, which is read once; None where not known."""
-    series = readings.series(metrics.CPU_TRACED_TIME, cpu=str(cpu), kind=kind)
-    return next((sample.value for each in series for sample in each), None)
-
-
-def _share(part: float | None, rest: float | None) -> float | None:
-    """Share of `part` in both; a core that had no tick in a task has no task time to speak of."""
-    whole = sum_of([part, rest])
-    if part is None or whole is None:
-        return None
-    return part / whole if whole else 0.0
 
 
 def seconds_by_process(readings: Readings, cpu: int) -> dict[tuple[int, str], float]:
@@ -397,9 +315,3 @@ def steal_shares(readings: Readings) -> dict[str, float]:
     whole = readings.by_label(metrics.CPU_TIME, "cpu")
     stolen = readings.by_label(metrics.CPU_TIME, "cpu", kind="steal")
     return {cpu: stolen.get(cpu, 0.0) / time for cpu, time in whole.items() if time}
-
-
-def sum_of(parts: Collection[float | None]) -> float | None:
-    """The sum; None if one of the values is unknown."""
-    known = [part for part in parts if part is not None]
-    return sum(known) if known and len(known) == len(parts) else None

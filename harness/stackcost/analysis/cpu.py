@@ -17,14 +17,13 @@ from stackcost.analysis.core_time import (
     kernel_seconds,
     kernel_thread_seconds,
     poll_seconds,
-    sum_of,
-    user_mode_share,
 )
 from stackcost.analysis.flows import completed_in, why_no_connection
 from stackcost.analysis.guest import why_no_time
-from stackcost.analysis.readings import Readings, kept
+from stackcost.analysis.readings import Readings, kept, sum_of
 from stackcost.analysis.threads import seconds_of_threads
 from stackcost.analysis.undisturbed import undisturbed
+from stackcost.analysis.user_share import divided
 from stackcost.contracts.metrics import (
     BACKEND_CPU_TIME,
     CPU_EXACT_TIME,
@@ -54,21 +53,11 @@ def backend_cost(readings: Readings) -> Cost:
     for thread, seconds in seconds_of_threads(readings).items():
         spent[thread.process] += seconds
     own = sum(seconds for process, seconds in spent.items() if process in roles.keys() - threads)
-    share = user_mode_share(readings, roles.keys() - threads)
-    if share is None:
-        user, system = (
-            sum(
-                readings.growth(BACKEND_CPU_TIME, process=process, kind=kind) or 0.0
-                for process in roles.keys() - threads
-            )
-            for kind in ("user", "system")
-        )
-        share = user / (user + system) if user + system else None
-    if not spent or share is None:
+    if not spent:
         return dict.fromkeys(KINDS)
+    user, system = divided(readings, own, roles.keys() - threads)
     polls = sum(spent[process] for process in threads) if threads else None
-    parts = {"user": own * share, "system": own * (1 - share), "receive polls": polls}
-    return per_connection(readings, parts)
+    return per_connection(readings, dict(zip(KINDS, (user, system, polls), strict=True)))
 
 
 MICROSECONDS = 1e6

@@ -7,6 +7,8 @@ from hdrh.histogram import HdrHistogram
 from stackcost.analysis import checks, core_time, cpu
 from stackcost.analysis.checks import Check
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.threads import seconds_of_threads
+from stackcost.analysis.user_share import divided
 from stackcost.contracts.latency import percentile_us
 from stackcost.contracts.metrics import TASK_TIME
 from stackcost.contracts.trial import Trial
@@ -48,13 +50,17 @@ def _served_as_asked(trial: Trial) -> Check | None:
 
 def load_cpus(readings: Readings) -> list[int]:
     """Cores on which client processes ran and no server was meant to."""
-    own = set(map(str, readings.trial.traffic.processes))
-    ran = {
-        sample.labels["cpu"]
-        for sample in readings.samples(TASK_TIME)
-        if sample.labels.get("process") in own
-    }
-    return sorted(set(map(int, ran)) - set(readings.cpus))
+    return sorted(_client_cpus(readings) - set(readings.cpus))
+
+
+def _client_cpus(readings: Readings) -> set[int]:
+    own = _processes(readings)
+    ran = (s for s in readings.samples(TASK_TIME) if s.labels.get("process") in own)
+    return {int(sample.labels["cpu"]) for sample in ran}
+
+
+def _processes(readings: Readings) -> set[str]:
+    return set(map(str, readings.trial.traffic.processes))
 
 
 def busy_share(readings: Readings) -> float | None:
@@ -69,24 +75,16 @@ def busy_share(readings: Readings) -> float | None:
 def client_cost(readings: Readings) -> dict[str, float | None]:
     """Microseconds of the clients' side per request; never the server's.
 
-    "user" and "system": of the client processes, exact as a sum and divided as in the warm-up, or
-    else by the kernel's own account of them; "softirq": all of it on the load's cores.
+    "user" and "system": of the client processes, wherever they ran, exact as a sum and divided by
+    `user_share`; "softirq": all of it on the load's cores.
     """
-    own = set(map(str, readings.trial.traffic.processes))
-    by_process = readings.by_label(TASK_TIME, "process")
-    task = sum(spent for process, spent in by_process.items() if process in own) or None
-    counts = readings.trial.traffic.counted
-    used = counts.cpu_seconds if counts else {}
-    whole = sum(used.values())
-    user = core_time.user_mode_share(readings, own)
-    if user is None and whole:
-        user = used["user"] / whole
-    seconds = {
-        "user": task * user if task and user is not None else None,
-        "system": task * (1 - user) if task and user is not None else None,
-        "softirq": core_time.kernel_seconds(readings)["softirq"],
-    }
-    return cpu.per_connection(readings, seconds)
+    own, counts = _processes(readings), readings.trial.traffic.counted
+    everywhere = readings.on(sorted(_client_cpus(readings)))
+    threads = seconds_of_threads(everywhere).items()
+    task = sum(spent for thread, spent in threads if thread.process in own) or None
+    user, system = divided(everywhere, task, own, counts.cpu_seconds if counts else None)
+    softirq = core_time.kernel_seconds(readings)["softirq"]
+    return cpu.per_connection(readings, {"user": user, "system": system, "softirq": softirq})
 
 
 def concurrency(trial: Trial) -> float | None:

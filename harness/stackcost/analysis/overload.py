@@ -5,8 +5,8 @@ is shown, and is in no headline.
 """
 
 from stackcost.analysis import flows
-from stackcost.analysis.core_time import engine_busy_share, has_peer, kernel_seconds, sum_of
-from stackcost.analysis.readings import Readings
+from stackcost.analysis.core_time import engine_busy_share, has_peer, kernel_seconds
+from stackcost.analysis.readings import Readings, sum_of
 from stackcost.analysis.thresholds import LOST_LIMIT, SERVER_BUSY_LIMIT
 from stackcost.contracts.load import rate_words
 

@@ -149,6 +149,12 @@ class Readings:
                 yield labels, samples
 
 
+def sum_of(parts: Collection[float | None]) -> float | None:
+    """The sum; None if one of the values is unknown."""
+    known = [part for part in parts if part is not None]
+    return sum(known) if known and len(known) == len(parts) else None
+
+
 def kept(find: Callable[[Readings], Found]) -> Callable[[Readings], Found]:
     """A function whose result is kept with the readings: many figures rest on the same one."""
 
