@@ -79,7 +79,7 @@ def test_busy_time_of_the_servers_cores_is_per_completed_connection() -> None:
     readings.second(cores(10.0, 1.0) + counters(10.0, tcps_closed=0))
     found = readings.second(cores(11.0, 1.2) + counters(11.0, tcps_closed=1000))
     assert found.cores["0"]["task"] == pytest.approx(0.2)
-    assert found.us_per_connection == pytest.approx(300), "core 0 is the load's"
+    assert found.busy_us_per_connection == pytest.approx(300), "core 0 is the load's"
 
 
 def test_the_slowest_group_and_the_largest_caches_are_shown_and_unknown_values_are_not() -> None:

@@ -173,6 +173,8 @@ def test_metrics_are_openmetrics_with_their_units(made: Made) -> None:
     assert slab.labels == {"cache": "TCP"} and slab.value == 4096
     (cost,) = found["stackcost_server_cpu_seconds"].samples
     assert cost.value == pytest.approx(100e-6) and cost.labels["system"] == "nginx/kernel"
+    busy = found["stackcost_core_busy_seconds_per_connection"]
+    assert "busy with anything" in busy.documentation, "not the figure of the trials"
     assert not found["stackcost_connections_offered_per_second"].samples, "unknown has no sample"
 
 

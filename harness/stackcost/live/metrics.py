@@ -34,9 +34,10 @@ class Snapshot:
         ):
             yield _of(f"stackcost_connections_{name}_per_second", help_text, value)
         yield _of(
-            "stackcost_connection_cpu_seconds",
-            "Busy time of the server's cores per completed connection, in the last second.",
-            None if second["us_per_connection"] is None else second["us_per_connection"] / 1e6,
+            "stackcost_core_busy_seconds_per_connection",
+            "Time of the server's cores, busy with anything, per completed connection, in the last "
+            "second.",
+            None if (us := second["busy_us_per_connection"]) is None else us / 1e6,
         )
         yield _by(
             "stackcost_connections_failed_per_second",

@@ -105,7 +105,7 @@ function show(state) {
   at("failed").title = Object.entries(second.failed).map(([name, n]) => `${name} ${number(n)}`).join(", ");
   at("p50").textContent = number(latency.p50 === undefined ? null : latency.p50 / 1000);
   at("p99").textContent = number(latency.p99 === undefined ? null : latency.p99 / 1000);
-  at("cost").textContent = number(second.us_per_connection);
+  at("cost").textContent = number(second.busy_us_per_connection);
   at("rates-top").textContent = plot(at("rates"), state.points, "completed", "offered");
   for (const each of document.querySelectorAll(".span")) {
     each.textContent = `${state.points.length} readings, one a second`;

@@ -26,7 +26,8 @@ class Second:
 
     Rates are in connections/s, `latency_us` by percentile, `cores` in shares of each core's time by
     kind, `slab` in bytes by cache, the largest. None or empty: not read, or nothing came to an end.
-    `us_per_connection`: time of the server's cores, busy with anything, per completed connection.
+    `busy_us_per_connection`: time of the server's cores, busy with anything, per completed
+    connection: no figure of a run is that, as other programs are in it.
     """
 
     attempted: float | None = None
@@ -34,7 +35,7 @@ class Second:
     failed: dict[str, float] = field(default_factory=dict)
     latency_us: dict[str, float] = field(default_factory=dict)
     cores: dict[str, dict[str, float]] = field(default_factory=dict)
-    us_per_connection: float | None = None
+    busy_us_per_connection: float | None = None
     slab: dict[str, float] = field(default_factory=dict)
 
 
@@ -129,10 +130,13 @@ class LiveRates:
             found.completed = max(0.0, completed_of(lambda name: rates.get(name, 0.0)))
             found.failed = {name: rates[name] for name in FAILED if rates.get(name)}
             if found.completed and busy:
-                found.us_per_connection = busy * 1e6 / found.completed
+                found.busy_us_per_connection = busy * 1e6 / found.completed
         else:
             found.attempted, found.completed = self._last.attempted, self._last.completed
-            found.failed, found.us_per_connection = self._last.failed, self._last.us_per_connection
+            found.failed, found.busy_us_per_connection = (
+                self._last.failed,
+                self._last.busy_us_per_connection,
+            )
         found.cores = found.cores or self._last.cores
         largest = sorted(found.slab.items(), key=lambda of: (not SOCKETS.search(of[0]), -of[1]))[
             :CACHES
