@@ -5,10 +5,15 @@ import pytest
 from rich.console import Console
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.counting.session import open_counting_session
 from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Cores, Experiment
 from stackcost.runs.comparison import at_loads, plan, run_experiment
 from stackcost.runs.identity import experiment_hash
+from stackcost.runs.turn import OpenSession
+from stackcost.session.http_session import open_http_session
+from stackcost.session.profile_session import SETUP_S, open_profile_session
+from stackcost.session.server_session import ServerSession
 from stackcost.store import Manifest
 from stackcost.store.manifest import LoadsFound
 
@@ -43,6 +48,23 @@ def test_loads_that_are_shares_become_rates_when_the_ceiling_is_found_and_stay_s
     assert [each.offered_cps for each in turns[0].trials if not each.traffic.holds] == rates
     assert turns[0].variant.experiment.load.offered_cps == rates
     assert check_is_the_same(experiment, again), "what was found is no part of the plan's hash"
+
+
+@pytest.mark.parametrize(
+    ("name", "session", "setup_s"),
+    [
+        ("compare", open_profile_session, SETUP_S),
+        ("http_versions", open_http_session, 1.0),
+        ("haproxy_counted", open_counting_session, SETUP_S),
+    ],
+)
+def test_a_kind_of_load_names_its_session_and_all_of_a_turn_the_same(
+    name: str, session: OpenSession[ServerSession], setup_s: float
+) -> None:
+    experiment = read_experiment(COMPARE.with_name(f"{name}.yaml"), quick=True)
+    for turn in plan(experiment.offering(RATES) if name == "compare" else experiment):
+        assert {each.kind.open for each in turn.loads} == {session}, turn.variant.name
+        assert turn.setup_s == setup_s
 
 
 def check_is_the_same(experiment: Experiment, manifest: Manifest) -> bool:

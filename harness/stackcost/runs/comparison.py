@@ -11,7 +11,7 @@ from rich.console import Console
 
 from stackcost.contracts.trial import Trial
 from stackcost.counting.programs import check_programs
-from stackcost.counting.session import open_counting_session, why_not_counted
+from stackcost.counting.session import why_not_counted
 from stackcost.experiment.collectors import figures_of
 from stackcost.experiment.matrix import Variant, variants
 from stackcost.experiment.schema import Experiment
@@ -23,8 +23,6 @@ from stackcost.runs.record import new_campaign, resumed_campaign
 from stackcost.runs.slowest import expected_seconds, loads_found
 from stackcost.runs.turn import Feed, PlannedTrials, Turn, draw_seed, in_order
 from stackcost.session.both_sides import lacking_there
-from stackcost.session.http_session import HTTP_SETUP_S, open_http_session
-from stackcost.session.profile_session import SETUP_S, open_profile_session
 from stackcost.session.progress import SET_UP
 from stackcost.session.server_session import ServerSession
 from stackcost.store import Manifest, RunFolder
@@ -46,7 +44,9 @@ class PlannedLoad:
 
 @dataclass(frozen=True, slots=True)
 class PlannedTurn:
-    """One system's turn in one round: its loads in order, on a new test bed."""
+    """One system's turn in one round: its loads in order, on a new test bed. All of them ask for
+    the same session.
+    """
 
     round: int
     variant: Variant
@@ -60,7 +60,7 @@ class PlannedTurn:
     @property
     def setup_s(self) -> float:
         """About how long it takes until its first trial begins."""
-        return HTTP_SETUP_S if self.variant.experiment.http else SETUP_S
+        return self.loads[0].kind.setup_s
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -211,7 +211,6 @@ def turns_of(
     turns = plan(experiment, campaign.stored, lacking, campaign.manifest.order_seed)
     campaign.expect([turn.seconds for turn in turns])
     for turn in turns:
-        http = turn.variant.experiment.http
         yield Turn(
             system=turn.variant.name,
             kind=turn.variant.kind,
@@ -219,11 +218,7 @@ def turns_of(
             where=f"round {turn.round} of {experiment.rounds}, {turn.variant.name}",
             logs=f"{turn.round}-{turn.variant.name}",
             steps=partial(_steps, turn),
-            open=open_counting_session
-            if experiment.counted
-            else open_http_session
-            if http
-            else open_profile_session,
+            open=turn.loads[0].kind.open,
             setup_s=turn.setup_s,
         )
 

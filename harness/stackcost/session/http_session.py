@@ -21,8 +21,6 @@ from stackcost.session.progress import Progress
 from stackcost.session.server_session import ServerSession, running_server
 from stackcost.stacks import stack_of
 
-HTTP_SETUP_S = 1.0  # until the first trial: there is no generator of ASTF profiles to start
-
 
 @dataclass(slots=True, kw_only=True)
 class HttpSession(ServerSession):

@@ -8,7 +8,7 @@ from stackcost.contracts.load import CountedLoad
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
 from stackcost.counting.counts import read_counts, samples_of
-from stackcost.counting.session import CountingSession
+from stackcost.counting.session import CountingSession, open_counting_session
 from stackcost.experiment.counted_section import Counted
 from stackcost.experiment.matrix import Variant
 from stackcost.experiment.schema import Experiment
@@ -22,6 +22,8 @@ TRAFFIC_LIMIT_S = 600.0
 
 class CountedConnections(LoadKind[CountingSession, CountedLoad]):
     """A number of whole connections in each round; the experiment's rates are not used."""
+
+    open = staticmethod(open_counting_session)
 
     def __init__(self, experiment: Experiment):
         assert experiment.counted is not None

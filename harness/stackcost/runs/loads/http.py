@@ -27,7 +27,7 @@ from stackcost.host.not_running import NotRunning
 from stackcost.runs.loads.kind import LoadKind
 from stackcost.runs.loads.reading import reading_server
 from stackcost.runs.turn import FIGURE, PlannedTrial, PlannedTrials, Purpose
-from stackcost.session.http_session import HttpSession
+from stackcost.session.http_session import HttpSession, open_http_session
 from stackcost.session.server_settings import RESUMPTION_PORT, TLS_PORT
 
 
@@ -75,6 +75,9 @@ FOR_CONCURRENCY = Purpose(set_aside="a trial of the search for the concurrency")
 
 class Http(LoadKind[HttpSession, HttpClients]):
     """The section `http` of an experiment: each test, at each of its rates or as a closed loop."""
+
+    open = staticmethod(open_http_session)
+    setup_s = 1.0  # there is no generator of ASTF profiles to start
 
     def __init__(self, experiment: Experiment):
         self._http = experiment.http

@@ -6,12 +6,13 @@ The other half of a kind, what its trials store and how that is judged, is in
 
 from abc import ABC, abstractmethod
 from functools import partial
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from stackcost.contracts.load import Load
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.matrix import Variant
-from stackcost.runs.turn import FIGURE, PlannedTrial, PlannedTrials, Purpose
+from stackcost.runs.turn import FIGURE, OpenSession, PlannedTrial, PlannedTrials, Purpose
+from stackcost.session.profile_session import SETUP_S, open_profile_session
 from stackcost.session.server_session import ServerSession
 
 Session = TypeVar("Session", bound=ServerSession)
@@ -22,10 +23,12 @@ class LoadKind(ABC, Generic[Session, Asked]):
     """A kind of load in one run.
 
     `together`: its trials in a turn are run again together, because a figure needs all of them on
-    one test bed.
+    one test bed. `open`: the session that it asks for. `setup_s`: about how long that takes.
     """
 
     together: ClassVar[bool] = False
+    open: ClassVar[OpenSession[Any]] = staticmethod(open_profile_session)
+    setup_s: ClassVar[float] = SETUP_S
 
     def loads(self, variant: Variant) -> list[Asked]:
         """The loads of the plan for a system in one round, in order; most runs find theirs."""
