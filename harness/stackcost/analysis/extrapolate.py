@@ -129,7 +129,7 @@ def _slopes(server: ServerResult) -> dict[int, float]:
         rates = dict(
             zip(level["completed_cps"].rounds, level["completed_cps"].values, strict=False)
         )
-        total = level["server_cpu_total"]
+        total = level.cost
         for number, cost in zip(total.rounds, total.values, strict=False):
             if rate := rates.get(number):
                 points.setdefault(number, []).append((rate, cost * rate / 1e6))

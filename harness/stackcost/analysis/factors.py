@@ -7,6 +7,7 @@ from stackcost.analysis.comparison import Comparison, Design, Question, compare_
 from stackcost.analysis.cpu import server_total, why_no_cost
 from stackcost.analysis.figures.figure import Declared
 from stackcost.analysis.flags import disturbances, flags_of
+from stackcost.analysis.head import COST
 from stackcost.analysis.memory import Merged, held_flows
 from stackcost.analysis.memory_total import HoldTrials
 from stackcost.analysis.readings import Readings
@@ -21,7 +22,7 @@ CPU = Declared(
     definition="ratio of both sides' server_cpu_total. The median over any two rounds of their "
     "mean ratio (Hodges and Lehmann); its interval holds the true value in 50 % of cases with 2 "
     "rounds, 87.5 % with 4, 95 % or more from 6 on",
-    source="server_cpu_total",
+    source=COST,
     of="pair",
 )
 MEMORY = Declared(

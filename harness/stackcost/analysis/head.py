@@ -30,6 +30,10 @@ class Definition(SummaryPart):
     own: bool = False
 
 
+# Figures that more than their own table reads: the cost of a connection, by kind and in all.
+COST, COST_BY_KIND = "server_cpu_total", "server_cpu"
+
+
 class Figures(SummaryPart):
     """Figures by name: "server_cpu_total", or with the kind after a dot, "server_cpu.softirq".
 

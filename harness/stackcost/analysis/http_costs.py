@@ -22,17 +22,10 @@ class Cost:
     @classmethod
     def of(cls, parts: Sequence[tuple[float, Level]]) -> "Cost":
         """The sum of tests' costs, each times its factor; of kinds that all of them have."""
-        kinds = [
-            kind
-            for kind in parts[0][1].kinds("server_cpu")
-            if all(kind in p.kinds("server_cpu") for _, p in parts)
-        ]
+        kinds = [kind for kind in parts[0][1].costs if all(kind in p.costs for _, p in parts)]
         return cls(
-            {
-                kind: combined([(factor, p.kinds("server_cpu")[kind]) for factor, p in parts])
-                for kind in kinds
-            },
-            combined([(factor, p["server_cpu_total"]) for factor, p in parts]),
+            {kind: combined([(factor, p.costs[kind]) for factor, p in parts]) for kind in kinds},
+            combined([(factor, p.cost) for factor, p in parts]),
         )
 
 
@@ -46,7 +39,7 @@ def tests_of(
         if level.http
         and bool(level.offered_cps) == at_rate
         and (not at_rate or _held(level, level.http))
-        and level["server_cpu_total"].median is not None
+        and level.cost.median is not None
         and fits(level.http)
     ]
 

@@ -13,7 +13,15 @@ from pydantic import Field
 
 from stackcost.analysis.checks import Check
 from stackcost.analysis.comparison import Comparison
-from stackcost.analysis.head import Figures, Flagged, Head, SummaryPart, SystemFigure
+from stackcost.analysis.head import (
+    COST,
+    COST_BY_KIND,
+    Figures,
+    Flagged,
+    Head,
+    SummaryPart,
+    SystemFigure,
+)
 from stackcost.analysis.spread import Spread
 from stackcost.contracts.dut_settings import BackendOn
 from stackcost.contracts.http import HttpSettings
@@ -75,6 +83,16 @@ class Level(Figures):
         return load_words(self.test, self.offered_cps)
 
     @property
+    def cost(self) -> Spread:
+        """All that a connection takes on the server's side."""
+        return self[COST]
+
+    @property
+    def costs(self) -> dict[str, Spread]:
+        """That by kind, without the kernel's work beside a polling peer."""
+        return self.kinds(COST_BY_KIND)
+
+    @property
     def latency(self) -> dict[str, dict[str, dict[str, Spread]]]:
         """Percentiles, us, by template group (empty: none), kind of time and percentile."""
         found: dict[str, dict[str, dict[str, Spread]]] = {}
@@ -129,7 +147,7 @@ class ServerResult(System):
         """The level at `headline`; of HTTP tests, and where that is not known, the last level that
         the server held.
         """
-        known = [level for level in self.levels if level["server_cpu_total"].median is not None]
+        known = [level for level in self.levels if level.cost.median is not None]
         held = [level for level in known if not level.past_ceiling]
         wanted = [level for level in held if level.offered_cps == self.headline and not level.test]
         return next(reversed(wanted or held), None)

@@ -14,13 +14,12 @@ from stackcost.analysis.between_runs import BetweenRuns, of_runs
 from stackcost.analysis.comparison import COUNTED, Design, Question
 from stackcost.analysis.figures.figure import RATES
 from stackcost.analysis.figures.registry import is_counted, is_judged
-from stackcost.analysis.head import Head, SystemFigure
+from stackcost.analysis.head import COST, Head, SystemFigure
 from stackcost.analysis.series import Series
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.load import rate_words
 
-COST = "server_cpu_total"
 ROUNDS_OF_A_RUN = 1000  # more than an experiment may have
 PAST_CEILING = "every common load was above the ceiling"
 

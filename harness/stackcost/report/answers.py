@@ -29,11 +29,11 @@ def cpu_answer(runs: OpenedRuns) -> str:
     quoted = [
         (server, level)
         for server in runs.servers
-        if (level := server.quoted) and level["server_cpu_total"].median is not None
+        if (level := server.quoted) and level.cost.median is not None
     ]
     known = sorted(
         (
-            level["server_cpu_total"].median,
+            level.cost.median,
             f"{server.name} at {level.load}{'' if level.test else '/s'}",
         )
         for server, level in quoted
@@ -98,7 +98,7 @@ def tls_answer(pairs: Sequence[Tls]) -> str:
             continue
         shares = [(share, kind) for kind in KINDS if (share := pair.share(kind)) is not None]
         told = ", ".join(f"{kind} {share:.0%}" for share, kind in sorted(shares, reverse=True))
-        costs = pair.plain["server_cpu_total"], pair.over_tls["server_cpu_total"]
+        costs = pair.plain.cost, pair.over_tls.cost
         lines.append(
             f"**{pair.system}: {pair.over_tls.load} reaches {pair.rate.median:.1%} of "
             f"{pair.plain.load}** ({pair.rate.minimum:.1%} to {pair.rate.maximum:.1%} in the "

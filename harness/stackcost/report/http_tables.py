@@ -105,7 +105,7 @@ def clients_table(summary: Summary) -> TextTable:
                 _percent(level["http.clients_busy"]),
                 _percent(level["http.server_busy"]),
                 number(level["failed"].median),
-                with_range(level["server_cpu_total"]),
+                with_range(level.cost),
                 with_range(_total(level)),
             )
             for server in summary.servers

@@ -125,9 +125,7 @@ class Tls:
 
     def more(self, kind: str) -> float | None:
         """Additional microseconds of the server's CPU per request."""
-        below, above = (
-            level.kinds("server_cpu")[kind].median for level in (self.plain, self.over_tls)
-        )
+        below, above = (level.costs[kind].median for level in (self.plain, self.over_tls))
         return None if below is None or above is None else above - below
 
 
@@ -150,14 +148,14 @@ def tls_table(pairs: Sequence[Tls]) -> TextTable:
             pair.system,
             f"{pair.plain.load} and {pair.over_tls.load}",
             kind,
-            with_range(pair.plain.kinds("server_cpu")[kind]),
-            with_range(pair.over_tls.kinds("server_cpu")[kind]),
+            with_range(pair.plain.costs[kind]),
+            with_range(pair.over_tls.costs[kind]),
             number(pair.more(kind)),
             UNKNOWN if (share := pair.share(kind)) is None else f"{share:.0%}",
         )
         for pair in pairs
         for kind in KINDS
-        if kind in pair.plain.kinds("server_cpu") and kind in pair.over_tls.kinds("server_cpu")
+        if kind in pair.plain.costs and kind in pair.over_tls.costs
     ]
     return TextTable(
         "The server's CPU per request, microseconds",

@@ -45,8 +45,8 @@ def conditions_of(summary: Summary) -> list[Condition]:
         known = [(other, each) for other, each in rows if each]
         questions = [
             Question(
-                Series.of_spread(level["server_cpu_total"]),
-                Series.of_spread(each["server_cpu_total"]),
+                Series.of_spread(level.cost),
+                Series.of_spread(each.cost),
                 Design(paired=True),
                 other.name,
                 f"{rate_words(level.offered_cps)}/s",
@@ -131,7 +131,7 @@ def _row(each: Condition) -> tuple[str, ...]:
         _words(each),
         number(level.offered_cps) + (", not all passed" if level.not_held else ""),
         number(level["completed_cps"].median),
-        with_range(level["server_cpu_total"]),
+        with_range(level.cost),
         change_of(each.compared) if each.compared else "",
         with_range(level["sent_again.server"]) if "sent_again.server" in level else UNKNOWN,
         _percentile(level, "p50"),
@@ -144,7 +144,7 @@ def _words(each: Condition) -> str:
 
 
 def _cpu(each: Condition) -> str:
-    return number(each.level["server_cpu_total"].median)
+    return number(each.level.cost.median)
 
 
 def _p99(level: Level) -> str:

@@ -101,12 +101,12 @@ def hops_of(summary: Summary) -> Hops | None:
         return None
     rate = max(common)
     alone = bare[rate]
-    against = Series.of_spread(alone["server_cpu_total"])
+    against = Series.of_spread(alone.cost)
     found = {name: levels[rate] for name, levels in others.items()}
     questions = [
         Question(
             against,
-            Series.of_spread(level["server_cpu_total"]),
+            Series.of_spread(level.cost),
             Design(paired=True),
             name,
             f"{rate_words(rate)}/s",
@@ -116,17 +116,14 @@ def hops_of(summary: Summary) -> Hops | None:
     compared = compare_all(questions)
     return Hops(
         rate,
-        alone["server_cpu_total"],
+        alone.cost,
         _own(alone),
         [
             Hop(
                 name,
-                level["server_cpu_total"],
-                {
-                    kind: _more(cost, alone.kinds("server_cpu").get(kind))
-                    for kind, cost in level.kinds("server_cpu").items()
-                },
-                _more(level["server_cpu_total"], alone["server_cpu_total"]),
+                level.cost,
+                {kind: _more(cost, alone.costs.get(kind)) for kind, cost in level.costs.items()},
+                _more(level.cost, alone.cost),
                 _own(level),
                 each,
             )
@@ -140,8 +137,8 @@ def rule_lines(summary: Summary) -> list[RuleLine]:
     points: dict[str, list[tuple[int, float]]] = {}
     for server in summary.servers:
         rules, level = server.settings.get("rules"), server.quoted
-        if rules is not None and level and SOFTIRQ in level.kinds("server_cpu"):
-            costs = level.kinds("server_cpu")[SOFTIRQ].values
+        if rules is not None and level and SOFTIRQ in level.costs:
+            costs = level.costs[SOFTIRQ].values
             name = server.without("rules").name
             points.setdefault(name, []).extend((int(rules), cost) for cost in costs)
     lines = [_line(name, found) for name, found in points.items()]
@@ -161,9 +158,7 @@ def _held(server: ServerResult) -> dict[float, Level]:
     return {
         level.offered_cps: level
         for level in server.levels
-        if not level.test
-        and not level.past_ceiling
-        and level["server_cpu_total"].median is not None
+        if not level.test and not level.past_ceiling and level.cost.median is not None
     }
 
 

@@ -31,7 +31,7 @@ def peer_sentence(found: Factor, servers: Sequence[ServerResult]) -> str:
     )
     if level is None or found.name != "cpu" or not (beside := level.kinds("peer_kernel_cpu")):
         return ""
-    own = level.kinds("server_cpu")
+    own = level.costs
     stack, copying, sending = (
         own[kind].median if kind in own else None for kind in ("stack", "copying", "sending")
     )

@@ -96,8 +96,8 @@ def _read_server(server: ServerResult) -> str:
     text = f"**{server.name}**"
     level = server.quoted
     if level:
-        whole = level["server_cpu_total"].median or 1.0
-        parts = sorted(level.kinds("server_cpu").items(), key=lambda part: -(part[1].median or 0))
+        whole = level.cost.median or 1.0
+        parts = sorted(level.costs.items(), key=lambda part: -(part[1].median or 0))
         shares = ", ".join(f"{kind} {(v.median or 0) / whole:.0%}" for kind, v in parts)
         text += (
             f": at {level.load}{'' if level.test else ' connections/s'} one "

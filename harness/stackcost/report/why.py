@@ -184,7 +184,7 @@ def _sentence(summary: Summary, found: Factor) -> str:
     ]
     more = [each for each in every if (each.more.median or 0.0) > 0]
     less = [each for each in every if (each.more.median or 0.0) < 0]
-    between = combined([(1.0, above["server_cpu_total"]), (-1.0, below["server_cpu_total"])])
+    between = combined([(1.0, above.cost), (-1.0, below.cost)])
     if between.median is None:
         return ""
     if not every:

@@ -6,6 +6,7 @@ from stackcost.analysis import breakdown, core_time, cpu, http
 from stackcost.analysis.cpu import backend_cost
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import KindsOf, LoadTrials
+from stackcost.analysis.head import COST, COST_BY_KIND
 from stackcost.contracts.metrics import CPU_CYCLES
 
 OTHER_HOST = "the kernel of the generator's host is not read"
@@ -50,7 +51,7 @@ def _generator_busy(loads: LoadTrials) -> Values:
 
 
 SERVER_CPU = Figure[LoadTrials](
-    name="server_cpu",
+    name=COST_BY_KIND,
     unit="us",
     table="costs",
     definition="time of the server's side per completed connection, by kind",
@@ -101,7 +102,7 @@ SERVER_CPU = Figure[LoadTrials](
     compute=lambda loads: loads.by_kind(cpu.server_cost, _no_cost(loads)),
 )
 SERVER_CPU_TOTAL = Figure[LoadTrials](
-    name="server_cpu_total",
+    name=COST,
     unit="us",
     definition="all that a connection takes on the server's side: the kinds of server_cpu, and of "
     "a polling peer those of peer_kernel_cpu; without the generator's cost",
@@ -115,7 +116,7 @@ WHOLE_COST = Figure[LoadTrials](
     name="whole_cpu_total",
     unit="us",
     definition="server_cpu_total over the whole sustain window, undisturbed or not",
-    source="server_cpu",
+    source=COST_BY_KIND,
     of="load",
     of_trials=True,
     compute=lambda loads: loads.each(cpu.uncorrected_total),

@@ -152,13 +152,11 @@ def cost_by_system(servers: Sequence[ServerResult]) -> Figure:
     tops = [(server.name, level) for server in servers if (level := server.quoted)]
     levels = [level for _, level in tops]
     figure, axes = lying(len(tops))
-    kinds = list(dict.fromkeys(kind for _, level in tops for kind in level.kinds("server_cpu")))
-    bars = {
-        kind: [_median(level.kinds("server_cpu").get(kind)) for _, level in tops] for kind in kinds
-    }
+    kinds = list(dict.fromkeys(kind for _, level in tops for kind in level.costs))
+    bars = {kind: [_median(level.costs.get(kind)) for _, level in tops] for kind in kinds}
     bars |= {BESIDE: [_beside(level) for _, level in tops]} if any(map(_beside, levels)) else {}
     stack(axes, [f"{name} at {level.load}" for name, level in tops], bars, lying=True)
-    whiskers(axes, [level["server_cpu_total"] for _, level in tops], lying=True)
+    whiskers(axes, [level.cost for _, level in tops], lying=True)
     axes.set_xlabel(f"{PER_CONNECTION}, median and {INTERVAL}")
     key(figure, [axes])
     return figure
@@ -174,7 +172,7 @@ def cost_over_payload(servers: Sequence[ServerResult]) -> Figure | None:
         level = server.quoted
         if level and server.response_bytes:
             name = server.without("response_bytes").name
-            lines.setdefault(name, []).append((server.response_bytes, level["server_cpu_total"]))
+            lines.setdefault(name, []).append((server.response_bytes, level.cost))
     if len({length for points in lines.values() for length, _ in points}) < 2:
         return None
     figure, (axes,) = panels(1)
@@ -192,7 +190,7 @@ def cost_over_workers(servers: Sequence[ServerResult]) -> Figure | None:
         level, workers = server.quoted, server.settings.get("workers")
         if level and workers:
             name = server.without("workers").name
-            lines.setdefault(name, []).append((int(workers), level["server_cpu_total"]))
+            lines.setdefault(name, []).append((int(workers), level.cost))
     if len({workers for points in lines.values() for workers, _ in points}) < 2:
         return None
     figure, (axes,) = panels(1)

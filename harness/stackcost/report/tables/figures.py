@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 
 from stackcost.analysis.figures import registry
-from stackcost.analysis.head import Head, definition
+from stackcost.analysis.head import COST, Head, definition
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Summary
 from stackcost.report.text_table import TextTable
 from stackcost.report.words import UNKNOWN, number, with_range
 
-IN_LOAD_TABLE = ("completed_cps", "server_cpu_total", "generator_busy")
+IN_LOAD_TABLE = ("completed_cps", COST, "generator_busy")
 
 
 def figure_table(summary: Summary) -> TextTable:

@@ -27,7 +27,7 @@ def price_table(summary: Summary) -> TextTable:
             (
                 name,
                 level.load,
-                with_range(_times(level["server_cpu_total"], 1 / HOUR)),
+                with_range(_times(level.cost, 1 / HOUR)),
                 UNKNOWN + ": core_hour_price is not in the experiment"
                 if price is None
                 else f"{with_range(_times(level['server_cpu_total'], price / HOUR))} at "
@@ -76,7 +76,7 @@ def load_table(summary: Summary) -> TextTable:
                 server.name,
                 f"{level.load}, {level.not_held}" if level.not_held else level.load,
                 number(level["completed_cps"].median),
-                with_range(level["server_cpu_total"]),
+                with_range(level.cost),
                 share(level["generator_busy"].median),
             )
             for server in summary.servers

@@ -80,13 +80,13 @@ def short_cost_table(summary: Summary) -> TextTable:
                 server.name,
                 f"{level.load}, {level.not_held}" if level.not_held else level.load,
                 number(level["completed_cps"].median),
-                with_range(level["server_cpu_total"]),
+                with_range(level.cost),
                 *(latency.median(_completion(level).get(name)) for name in times),
             )
             for server, level in shown
         ],
         named=2,
-        reason=next((level["server_cpu_total"].reason for _, level in shown), ""),
+        reason=next((level.cost.reason for _, level in shown), ""),
     )
 
 
