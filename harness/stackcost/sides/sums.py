@@ -67,13 +67,10 @@ def _sum(parts: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return found
 
 
-def _schedules(names: Sequence[str], answers: Sequence[Any]) -> dict[str, float]:
-    return _sum(answers)
-
-
-def _templates(names: Sequence[str], answers: Sequence[Any]) -> dict[str, Any]:
-    """All templates; their reader adds up counts, and histograms of one template group."""
-    return {"templates": [each for answer in answers for each in answer["templates"]]}
+def _joined(names: Sequence[str], answers: Sequence[Any]) -> dict[str, Any]:
+    """All that each lists (templates, cores, devices), one after the other: readers add them up."""
+    lists = [name for name, value in answers[0].items() if isinstance(value, list)]
+    return {name: [each for answer in answers for each in answer[name]] for name in lists}
 
 
 def _lines(names: Sequence[str], answers: Sequence[Any]) -> dict[str, str]:
@@ -105,23 +102,13 @@ def _pools(names: Sequence[str], answers: Sequence[Any]) -> dict[str, Any]:
     return {"pools": list(pools.values())}
 
 
-def _drops(names: Sequence[str], answers: Sequence[Any]) -> dict[str, Any]:
-    """All cores and all devices; their reader adds them up."""
-    return {what: [each for answer in answers for each in answer[what]] for what in _DROPPED}
-
-
-def _utilizations(names: Sequence[str], answers: Sequence[Any]) -> dict[str, Any]:
-    return {"cpu": [each for answer in answers for each in answer["cpu"]]}
-
-
-_DROPPED = ("cores", "devices")
 _SUMS: dict[str, Callable[[Sequence[str], Sequence[Any]], Any]] = {
-    SCHEDULE_METHOD: _schedules,
-    LATENCY_METHOD: _templates,
-    TLS_METHOD: _templates,
+    SCHEDULE_METHOD: lambda names, answers: _sum(answers),
+    LATENCY_METHOD: _joined,
+    TLS_METHOD: _joined,
     TLS_KEYS_METHOD: _lines,
     CPU_METHOD: _cores,
-    DROPS_METHOD: _drops,
+    DROPS_METHOD: _joined,
     MEMORY_METHOD: _pools,
-    UTILIZATION: _utilizations,
+    UTILIZATION: _joined,
 }
