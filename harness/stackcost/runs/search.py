@@ -229,7 +229,7 @@ def turns_of(plan: CeilingPlan) -> Feed[None]:
             open=partial(open_profile_session, detail=DETAIL),
         )
         found = yield from turn.taken()
-        if _twin_follows(target, key):
+        if _reference_follows(target, key):
             not_held = found.outcome.bounds[settings.goals[0]].upper or found.highest
             reference = target.kind.reference
             yield Turn(
@@ -255,7 +255,7 @@ def _reference_steps(
             break
 
 
-def _twin_follows(target: Variant, key: SearchKey) -> bool:
+def _reference_follows(target: Variant, key: SearchKey) -> bool:
     """After a first search, and not after the reference system's own.
 
     The wire joins two ports of a generator, so it is on no other host.
@@ -267,13 +267,13 @@ def _twin_follows(target: Variant, key: SearchKey) -> bool:
 
 
 def expected_seconds(plan: CeilingPlan) -> list[float]:
-    """About how long each turn takes: the searches, and the twins' turns."""
+    """About how long each turn takes: the searches, and the turns of the reference system."""
     seconds = []
     for target, key in plan.searches():
         settings = plan.settings[key.of]
         trial_s = Steps(key.of, target.experiment.memory.open_cps).trial_s
         seconds.append(SETUP_S + seconds_left(settings, (), trial_s))
-        if _twin_follows(target, key):
+        if _reference_follows(target, key):
             reference_s = 2 * trial_s(settings.first_load, settings.final_trial_duration)
             seconds.append(SETUP_S + reference_s)
     return seconds

@@ -18,12 +18,13 @@ from stackcost.hosts.agent import Agent, examine
 from stackcost.hosts.host import Host
 from stackcost.hosts.remote import remote_generator, remote_server
 from stackcost.remote.connection import Channel
-from stackcost.session.generators import PlannedGenerator, generators_of, with_macs
+from stackcost.session.generators import generators_of, with_macs
 from stackcost.session.progress import Progress
 from stackcost.session.server_session import running_server, server_plan
 from stackcost.sides.external_device import ExternalDevice
 from stackcost.sides.generator import RunningGenerator, client_of, generator_on, local_generator
 from stackcost.sides.generator_group import GeneratorGroup, Member
+from stackcost.sides.plans import GeneratorPlan
 from stackcost.sides.server import RunningServer, local_server
 
 THIS_MACHINE = "this machine"
@@ -44,8 +45,8 @@ def server_and_generator(
             clients = [opened.enter_context(client_of(each.number)) for each in planned]
             serving = opened.enter_context(running_server(kind, experiment, folder, progress))
 
-            def on_its_bed(each: PlannedGenerator) -> Opened:
-                plan = each.plan(serving.wiring, experiment.timeout_factor)
+            def on_its_bed(each: GeneratorPlan) -> Opened:
+                plan = replace(each, wiring=serving.wiring)
                 return generator_on(clients[each.number], serving.bed, plan, folder)
 
             loading, _ = opened.enter_context(_as_one(planned, on_its_bed))
@@ -81,9 +82,9 @@ def _over_hosts(
     plan = server_plan(kind, experiment, pages, experiment.server_interfaces)
     wiring = kind.wiring_for(plan.settings)
 
-    def on_its_host(each: PlannedGenerator) -> Opened:
-        own = each.plan(wiring, experiment.timeout_factor)
-        if each.host is None:
+    def on_its_host(each: GeneratorPlan) -> Opened:
+        own = replace(each, wiring=wiring)
+        if not each.host:
             return local_generator(own, folder, say)
         return remote_generator(agent_of(each.host), own, folder)
 
@@ -95,7 +96,7 @@ def _over_hosts(
             neighbours=tuple(loading.neighbours()),
             gateways=with_macs(plan.gateways, macs),
         )
-        cpus = next((each.cpus for each in planned if each.host is None), ())
+        cpus = next((each.cpus for each in planned if not each.host), ())
         if server is None:
             yield ExternalDevice(kind, plan, cpus), loading
             return
@@ -110,7 +111,7 @@ def _over_hosts(
 
 @contextmanager
 def _as_one(
-    planned: list[PlannedGenerator], make: Callable[[PlannedGenerator], Opened]
+    planned: list[GeneratorPlan], make: Callable[[GeneratorPlan], Opened]
 ) -> Iterator[tuple[RunningGenerator, list[RunningGenerator]]]:
     """The generators as one, and each of them."""
     with ExitStack() as opened:
@@ -167,7 +168,7 @@ def problems_of_hosts(experiment: Experiment) -> dict[str, list[str]]:
             "this experiment has no section bed: its test bed is this machine",
             "to check this machine, run: stackcost doctor",
         )
-    parts = [(each.host, each.interfaces, each.cpus) for each in generators_of(experiment)]
+    parts = [(each.host or None, each.interfaces, each.cpus) for each in generators_of(experiment)]
     if server := bed.server:
         cores = tuple(experiment.cores.server)
         parts.append((server.host, tuple(server.interfaces), cores))

@@ -1,52 +1,18 @@
 """The generators of an experiment: what each is, and its part of the load."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from stackcost.contracts.addresses import load_address
 from stackcost.contracts.endpoint import ClientGateway
-from stackcost.contracts.wiring import Wiring
 from stackcost.experiment.hosts import GeneratorSide
 from stackcost.experiment.schema import Experiment
 from stackcost.sides.plans import GeneratorPlan
 from stackcost.sides.shares import divide_clients, networks_of, parts_of
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedGenerator:
-    """One generator. `host`: None is this machine. `part`: of the load, 0 to 1; `clients`: its own.
-
-    `cpus`: of its host. `interfaces`: of its host; empty on the bed of one machine.
-    """
-
-    number: int
-    name: str
-    host: str | None
-    part: float
-    clients: str
-    cpus: tuple[int, ...]
-    interfaces: tuple[str, ...]
-
-    @property
-    def words(self) -> str:
-        """Its name for people."""
-        return f"{self.name} on {self.host}" if self.host else self.name
-
-    def plan(self, wiring: Wiring, timeout_factor: float) -> GeneratorPlan:
-        """This generator as data for the host that has it. `wiring`: of the whole bed."""
-        return GeneratorPlan(
-            name=self.name,
-            number=self.number,
-            wiring=wiring,
-            cpus=self.cpus,
-            timeout_factor=timeout_factor,
-            interfaces=self.interfaces,
-            host=self.host or "",
-        )
-
-
-def generators_of(experiment: Experiment) -> list[PlannedGenerator]:
-    """At least one; a single one makes the whole load."""
+def generators_of(experiment: Experiment) -> list[GeneratorPlan]:
+    """At least one, without the wiring of the bed; a single one makes the whole load."""
     bed, workload, cores = experiment.bed, experiment.workload, experiment.cores.load
     wanted = bed.loads if bed else experiment.generators
     parts = parts_of([each.share for each in wanted] or [1])
@@ -54,10 +20,11 @@ def generators_of(experiment: Experiment) -> list[PlannedGenerator]:
     sides = [each if isinstance(each, GeneratorSide) else None for each in wanted] or [None]
     own_cores = [each.cores for each in wanted] or [[]]
     return [
-        PlannedGenerator(
+        GeneratorPlan(
             number=at,
+            timeout_factor=experiment.timeout_factor,
             name="generator" if len(parts) == 1 else f"generator-{at + 1}",
-            host=side.host if side else None,
+            host=side.host or "" if side else "",
             part=parts[at],
             clients=ranges[at],
             cpus=tuple(own_cores[at] or cores),

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from stackcost.contracts.endpoint import ClientGateway
 from stackcost.contracts.server import ServerSettings
-from stackcost.contracts.wiring import Wiring
+from stackcost.contracts.wiring import TO_SERVER, Wiring
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,16 +47,23 @@ class GeneratorPlan:
     """One generator and the bed that it stands on.
 
     `name`: of the generator, for messages and files. `number`: among several, from 0 on; the first
-    one is also the servers behind a device. `wiring`: of the whole bed. `cpus`: cores of the
-    generator. `timeout_factor`: factor for all time limits. `interfaces`: of its host, in place of
-    veth pairs; empty: the bed of one machine. `host`: its name in the experiment, if it is another
-    one.
+    one is also the servers behind a device. `part`: of the load, 0 to 1; `clients`: its own.
+    `wiring`: of the whole bed. `cpus`: cores of its host. `timeout_factor`: factor for all time
+    limits. `interfaces`: of its host, in place of veth pairs; empty: the bed of one machine.
+    `host`: its name in the experiment; empty: this machine.
     """
 
     name: str
     number: int
-    wiring: Wiring
     cpus: tuple[int, ...]
     timeout_factor: float
+    part: float = 1.0
+    clients: str = ""
+    wiring: Wiring = TO_SERVER
     interfaces: tuple[str, ...] = ()
     host: str = ""
+
+    @property
+    def words(self) -> str:
+        """Its name for people."""
+        return f"{self.name} on {self.host}" if self.host else self.name
