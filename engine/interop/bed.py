@@ -16,8 +16,8 @@ from stackcost.bed.local import LocalTestbed
 from stackcost.contracts.addresses import LOAD_ADDRESS, SERVER_ADDRESS
 from stackcost.contracts.wiring import LOAD_INTERFACE, LOAD_NAMESPACE, NAMESPACE_PREFIX, Port
 from stackcost.host.namespace import execute, run, spawner
+from stackcost.trex.astf_server import AstfServer
 from stackcost.trex.client import TrexClient
-from stackcost.trex.generator import Generator
 from stackcost.trex.trex_config import TrexConfig
 
 HOST = f"{NAMESPACE_PREFIX}test-host"
@@ -133,7 +133,7 @@ def engine_on(
     address: str = LOAD_ADDRESS,
     gateway: str = SERVER_ADDRESS,
     kind: str = "",
-    generator: type[Generator] = Generator,
+    generator: type[AstfServer] = AstfServer,
     cores: int = 1,
 ) -> Iterator[TrexClient]:
     """astf-engine on the load's end, as ASTF server or as client, and a TRex client of it.

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from stackcost.contracts.wiring import Port
+from stackcost.trex.astf_server import AstfServer
 from stackcost.trex.client import TrexClient
-from stackcost.trex.generator import Generator
 from stackcost.trex.trex_config import TrexConfig
 
 RPC_PORTS = (15501, 15500)  # apart from generators and benchmarks that may be in use beside
@@ -24,7 +24,7 @@ class End:
     """One engine, the client that owns it, and those of its ports that lead somewhere."""
 
     name: str
-    generator: Generator
+    generator: AstfServer
     client: TrexClient
     ports: tuple[int, ...]
 
@@ -98,7 +98,7 @@ def _end(
     config = TrexConfig(f"soak-{name}", ports, [cpu], rpc, publish, flows=FLOWS)
     with (
         tempfile.TemporaryDirectory() as folder,
-        Generator(config, Path(folder)) as generator,
+        AstfServer(config, Path(folder)) as generator,
         TrexClient(rpc_port=rpc, async_port=publish) as client,
     ):
         client.connect()

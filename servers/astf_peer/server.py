@@ -16,8 +16,8 @@ from stackcost.contracts.wiring import Port
 from stackcost.host.namespace import spawner
 from stackcost.host.steering import ReceiveWork, Steering, steer_receive
 from stackcost.servers.probe import ask_as_load
+from stackcost.trex.astf_server import AstfServer
 from stackcost.trex.client import TrexClient
-from stackcost.trex.generator import Generator
 from stackcost.trex.request import first_request
 from stackcost.trex.trex_config import TrexConfig
 
@@ -48,7 +48,7 @@ class AstfPeer(Server):
         self._profile = profile
         self._tunables = dict(tunables or {})
         self._tls = tls
-        self._generator: Generator | None = None
+        self._generator: AstfServer | None = None
         self._client: TrexClient | None = None
         self._steering: Steering | None = None
         self._response_length: int | None = None
@@ -74,7 +74,7 @@ class AstfPeer(Server):
         ports = (Port("dummy"), Port(where.interface, SERVER_ADDRESS, LOAD_ADDRESS))
         config = TrexConfig(self.name, ports, where.cpus)
         try:
-            self._generator = Generator(config, where.folder, spawner(where.namespace, where.cpus))
+            self._generator = AstfServer(config, where.folder, spawner(where.namespace, where.cpus))
             self._generator.start()
             self._steering = steer_receive(
                 where.namespace, where.interface, ReceiveWork(where.cpus)

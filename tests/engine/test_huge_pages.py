@@ -7,7 +7,7 @@ import pytest
 
 from stackcost.bed import hugepages
 from stackcost.bed.local import LocalTestbed
-from stackcost.trex.generator import engine_path
+from stackcost.trex.astf_server import engine_path
 
 pytestmark = pytest.mark.bed
 

@@ -18,8 +18,8 @@ from engine.interop.bed import engine_on
 from stackcost.bed.local import LocalTestbed
 from stackcost.host.namespace import execute
 from stackcost.host.waiting import wait_until
+from stackcost.trex.astf_server import AstfServer
 from stackcost.trex.client import TrexClient
-from stackcost.trex.generator import Generator
 from stackcost.trex.process import Spawn
 from stackcost.trex.trex_config import TrexConfig
 
@@ -77,7 +77,7 @@ def bed() -> Iterator[LocalTestbed]:
         yield bed
 
 
-class WithOwnMac(Generator):
+class WithOwnMac(AstfServer):
     """Its first port has the address OWN_MAC, and not the one of its device."""
 
     def __init__(self, config: TrexConfig, folder: Path, spawn: Spawn):

@@ -15,8 +15,8 @@ from typing import Any
 from stackcost.contracts.wiring import Port
 from stackcost.files import PROFILES
 from stackcost.host.timeouts import timeout_factor
+from stackcost.trex.astf_server import AstfServer
 from stackcost.trex.client import TrexClient
-from stackcost.trex.generator import Generator
 from stackcost.trex.process import spawn_here
 from stackcost.trex.trex_config import TrexConfig
 
@@ -59,7 +59,7 @@ def main() -> None:
     ports = (Port(near, "198.18.0.1", "198.18.0.2"), Port(far, "198.18.0.2", "198.18.0.1"))
     with timeout_factor(10), tempfile.TemporaryDirectory() as folder:
         config = TrexConfig("engine", ports, cpus)
-        with Generator(config, Path(folder), spawn_here), TrexClient(spawn_here) as client:
+        with AstfServer(config, Path(folder), spawn_here), TrexClient(spawn_here) as client:
             client.connect()
             client.reset()
             client.load_profile(PROFILE, SETTINGS)

@@ -10,7 +10,7 @@ import tempfile
 from typing import Self
 
 from stackcost.host.namespace import end_group
-from stackcost.trex.generator import Generator
+from stackcost.trex.astf_server import AstfServer
 from tests.trex.conftest import REPOSITORY
 
 TIMEOUT_S = 90
@@ -39,7 +39,7 @@ class Scenarios:
         self._process.communicate()
         self._said.close()
 
-    def drive(self, engine: Generator, scenario: str, *arguments: int) -> None:
+    def drive(self, engine: AstfServer, scenario: str, *arguments: int) -> None:
         """Run one against `engine`, which has to live on; what it says is told when it fails."""
         assert self._process.stdin is not None and self._process.stdout is not None
         began = self._said.seek(0, os.SEEK_END)

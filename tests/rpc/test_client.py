@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackcost.trex.generator import Generator
+from stackcost.trex.astf_server import AstfServer
 from tests.rpc.scenarios import Scenarios
 
 SCENARIOS = "client_scenarios"
@@ -25,5 +25,5 @@ SCENARIOS = "client_scenarios"
         "what_is_refused",
     ],
 )
-def test_scenario(scenarios: Scenarios, engine: Generator, scenario: str) -> None:
+def test_scenario(scenarios: Scenarios, engine: AstfServer, scenario: str) -> None:
     scenarios.drive(engine, scenario)

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import zmq
 
-from stackcost.trex.generator import Generator
+from stackcost.trex.astf_server import AstfServer
 
 MAGIC = 0xABE85CEA
 
 
 @pytest.fixture
-def socket(engine: Generator) -> Iterator[zmq.Socket[bytes]]:
+def socket(engine: AstfServer) -> Iterator[zmq.Socket[bytes]]:
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     socket = context.socket(zmq.REQ)
     socket.setsockopt(zmq.RCVTIMEO, 60_000)
@@ -32,7 +32,7 @@ def ask(socket: zmq.Socket[bytes], message: bytes) -> Any:
     return json.loads(socket.recv())
 
 
-def peak_bytes(engine: Generator) -> int:
+def peak_bytes(engine: AstfServer) -> int:
     """The most memory that the engine ever had (VmHWM, proc(5))."""
     status = Path(f"/proc/{engine.process_id}/status").read_text()
     return 1024 * int(status.split("VmHWM:")[1].split()[0])
@@ -77,7 +77,7 @@ def frame(text: bytes, length: int | None = None) -> bytes:
     ],
 )
 def test_error_by_protocol(
-    engine: Generator, socket: zmq.Socket[bytes], message: bytes, code: int
+    engine: AstfServer, socket: zmq.Socket[bytes], message: bytes, code: int
 ) -> None:
     assert ask(socket, message)["error"]["code"] == code
     assert "ts" in ask(socket, request("ping"))["result"]
@@ -85,7 +85,7 @@ def test_error_by_protocol(
 
 
 def test_a_message_that_is_too_long_is_not_received(
-    engine: Generator, socket: zmq.Socket[bytes]
+    engine: AstfServer, socket: zmq.Socket[bytes]
 ) -> None:
     before = peak_bytes(engine)
     with zmq.Context() as context, context.socket(zmq.REQ) as flood:
@@ -100,7 +100,7 @@ def test_a_message_that_is_too_long_is_not_received(
 
 
 def test_a_batch_without_ownership_takes_no_more_than_its_budget(
-    engine: Generator, socket: zmq.Socket[bytes]
+    engine: AstfServer, socket: zmq.Socket[bytes]
 ) -> None:
     api = ask(socket, request("api_sync_v2", name="ASTF", major=2, minor=3))["result"]["api_h"]
     clients = [{"client_start_ip": 4_000_000_000, "client_end_ip": 4_000_099_999}]  # 2.4 MB of text

@@ -8,15 +8,15 @@ import pytest
 from scapy.all import IP, TCP, PcapReader
 
 from stackcost.contracts.errors import StackcostError
+from stackcost.trex.astf_server import AstfServer
 from stackcost.trex.client import TrexClient
-from stackcost.trex.generator import Generator
 from tests.trex.conftest import PROFILES, client_of, wire_config
 
 RESPONSE_BYTES = 20_000
 TIMEOUT_S = 30.0
 
 
-class Capturing(Generator):
+class Capturing(AstfServer):
     """An engine that may write captures into the folder of its log."""
 
     @property

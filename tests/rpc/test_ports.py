@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackcost.trex.generator import Generator
+from stackcost.trex.astf_server import AstfServer
 from tests.rpc.scenarios import Scenarios
 
 SCENARIOS = "port_scenarios"
@@ -22,5 +22,5 @@ SCENARIOS = "port_scenarios"
         "gtpu",
     ],
 )
-def test_scenario(scenarios: Scenarios, engine: Generator, scenario: str) -> None:
+def test_scenario(scenarios: Scenarios, engine: AstfServer, scenario: str) -> None:
     scenarios.drive(engine, scenario)

@@ -17,7 +17,7 @@ from stackcost.host.waiting import wait_until
 from stackcost.sides.generator import RunningGenerator
 from stackcost.sides.generator_group import GeneratorGroup, Member
 from stackcost.sides.shares import divide_clients, parts_of
-from stackcost.trex.generator import Generator
+from stackcost.trex.astf_server import AstfServer
 from tests.trex.conftest import alive, client_of, wire_config
 
 CLIENTS = "16.0.0.1-16.0.0.200"
@@ -26,18 +26,18 @@ LIMIT_S = 20.0
 
 
 @pytest.fixture(scope="module")
-def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Generator]]:
+def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[AstfServer]]:
     with ExitStack() as stack:
         made, folder = [], tmp_path_factory.mktemp("engines")
         for at in (1, 2):
             config = dataclasses.replace(wire_config(), name=f"generator-{at}-{os.getpid()}")
-            made.append(Generator(config, folder))
+            made.append(AstfServer(config, folder))
             stack.callback(made[-1].stop)
         yield made
 
 
 @pytest.fixture(scope="module")
-def both(engines: list[Generator]) -> Iterator[GeneratorGroup]:
+def both(engines: list[AstfServer]) -> Iterator[GeneratorGroup]:
     with ExitStack() as stack:
         ranges = divide_clients(CLIENTS, PARTS)
         members = []
@@ -84,7 +84,7 @@ def test_a_number_of_flows_is_held_exactly(both: GeneratorGroup) -> None:
     assert both.stats()["traffic"]["server"]["tcps_closed"] == 301
 
 
-def test_one_that_is_ended_is_named(both: GeneratorGroup, engines: list[Generator]) -> None:
+def test_one_that_is_ended_is_named(both: GeneratorGroup, engines: list[AstfServer]) -> None:
     """The last test of this file: it ends the generators of all of them."""
     both.load_profile(PROFILES / "http_program.py", {"clients": CLIENTS})
     both.start(mult=100)

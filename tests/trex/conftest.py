@@ -10,8 +10,8 @@ import pytest
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import Port
+from stackcost.trex.astf_server import AstfServer, engine_path
 from stackcost.trex.client import TrexClient
-from stackcost.trex.generator import Generator, engine_path
 from stackcost.trex.trex_config import TrexConfig
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -45,18 +45,18 @@ def client() -> Iterator[TrexClient]:
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Generator]:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AstfServer]:
     """astf-engine on its in-memory wire."""
     try:
         engine_path()
     except StackcostError as error:
         pytest.skip(str(error))
-    with Generator(wire_config(), tmp_path_factory.mktemp("engine")) as generator:
+    with AstfServer(wire_config(), tmp_path_factory.mktemp("engine")) as generator:
         yield generator
 
 
 @pytest.fixture(scope="module")
-def connection(engine: Generator) -> Iterator[TrexClient]:
+def connection(engine: AstfServer) -> Iterator[TrexClient]:
     """TRex's client takes seconds to import: the tests of a module share one."""
     with client_of(engine.config) as client:
         client.connect()

@@ -9,8 +9,8 @@ import pytest
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.waiting import wait_until
+from stackcost.trex.astf_server import AstfServer
 from stackcost.trex.client import TrexClient
-from stackcost.trex.generator import Generator
 from tests.trex.conftest import PROFILES, alive, free_ports
 
 
@@ -136,7 +136,7 @@ os._exit(0)
 """
 
 
-def test_tls_on_a_server_without_it_is_refused(engine: Generator) -> None:
+def test_tls_on_a_server_without_it_is_refused(engine: AstfServer) -> None:
     ports = [str(engine.config.rpc_port), str(engine.config.async_port)]
     command = [sys.executable, "-c", WITHOUT_TLS, *ports, str(PROFILES / "http_program.py")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)

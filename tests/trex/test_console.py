@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from stackcost.trex.generator import Generator
+from stackcost.trex.astf_server import AstfServer
 from tests.trex.conftest import REPOSITORY
 
 
@@ -20,7 +20,7 @@ def console(*arguments: str) -> str:
     return done.stdout
 
 
-def test_batch_starts_shows_and_stops(engine: Generator, tmp_path: Path, profile: Path) -> None:
+def test_batch_starts_shows_and_stops(engine: AstfServer, tmp_path: Path, profile: Path) -> None:
     server = ["-s", "127.0.0.1", "-p", str(engine.config.rpc_port)]
     ports = ["--async_port", str(engine.config.async_port)]
     printed = []

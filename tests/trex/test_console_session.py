@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.trex.generator import Generator
+from stackcost.trex.astf_server import AstfServer
 from tests.trex.conftest import REPOSITORY
 
 PROMPT = re.compile(r"trex(\([a-z-]+\))?>$")
@@ -21,7 +21,7 @@ TIMEOUT_S = 30.0
 class Console:
     """A console process that is connected to `engine`."""
 
-    def __init__(self, engine: Generator) -> None:
+    def __init__(self, engine: AstfServer) -> None:
         config = engine.config
         server = ["-s", "127.0.0.1", "-p", str(config.rpc_port)]
         self.process = subprocess.Popen(
@@ -80,7 +80,7 @@ class Console:
 
 
 @pytest.fixture
-def console(engine: Generator) -> Iterator[Console]:
+def console(engine: AstfServer) -> Iterator[Console]:
     console = Console(engine)
     yield console
     console.end()

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from stackcost.files import IMPORTED_FROM
+from stackcost.trex.astf_server import AstfServer
 from stackcost.trex.client import TrexClient
-from stackcost.trex.generator import Generator
 from tests.trex.conftest import PROFILES, client_of, pythons
 
 OTHERS = [each for each in ("3.11", "3.12", "3.13") if each != sysconfig.get_python_version()]
@@ -20,7 +20,7 @@ found = cache(pythons)
 
 
 @pytest.fixture(scope="module", params=OTHERS)
-def other(request: pytest.FixtureRequest, engine: Generator) -> Iterator[TrexClient]:
+def other(request: pytest.FixtureRequest, engine: AstfServer) -> Iterator[TrexClient]:
     """A client whose module another Python runs, on this one's packages of pure Python."""
     if request.param not in found():
         pytest.skip(f"no Python {request.param} on this machine")

@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.wiring import Port
 from stackcost.trex import client as client_module
-from stackcost.trex.generator import Generator, engine_path
+from stackcost.trex.astf_server import AstfServer, engine_path
 from stackcost.trex.trex_config import TrexConfig
 from tests.trex.conftest import PROFILES, alive, client_of, free_ports, wire_config
 
@@ -24,7 +24,7 @@ def recorded(folder: Path) -> dict[str, Any]:
 def test_trex_is_started_as_its_manual_says(trex_folder: Path, tmp_path: Path) -> None:
     ports = [Port("sc-load0", "198.18.0.1", "198.18.0.2"), Port("dummy")]
     config = TrexConfig("load", ports, (0, 1, 2), *free_ports())
-    with Generator(config, tmp_path) as generator:
+    with AstfServer(config, tmp_path) as generator:
         assert generator.describe()["program"] == "t-rex-64"
         child = int((trex_folder / "child").read_text())
         assert alive(child)
@@ -59,7 +59,7 @@ def test_both_programs_are_told_to_cut_segments_themselves(
     wire = [Port("wire")] * 2
     for offload in (True, False):
         config = TrexConfig("load", wire, (0,), segmentation_offload=offload)
-        told = "--tso-disable" in Generator(config, tmp_path).argv
+        told = "--tso-disable" in AstfServer(config, tmp_path).argv
         assert told != offload
 
 
@@ -70,7 +70,7 @@ def test_the_same_calls_drive_it(
         monkeypatch.setenv("RECORDING_TREX_ENGINE", str(engine_path()))
     except StackcostError as error:
         pytest.skip(str(error))
-    with Generator(wire_config(), tmp_path) as generator, client_of(generator.config) as trex:
+    with AstfServer(wire_config(), tmp_path) as generator, client_of(generator.config) as trex:
         trex.connect()
         trex.reset()
         trex.load_profile(PROFILES / "http_program.py", {"response_bytes": 1000})
@@ -89,7 +89,7 @@ def test_one_that_crashes_while_the_client_waits_is_the_cause(
 ) -> None:
     monkeypatch.setattr(client_module, "ANSWER_LIMIT", 0.1)
     config = wire_config()
-    with Generator(config, tmp_path) as generator, client_of(config) as trex:
+    with AstfServer(config, tmp_path) as generator, client_of(config) as trex:
         with pytest.raises(ValueError, match="another"), generator.blamed():
             raise ValueError("another cause")
         os.kill(int((trex_folder / "child").read_text()), signal.SIGSEGV)

@@ -11,8 +11,8 @@ from typing import Any
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.files import PROFILES
+from stackcost.trex.astf_server import AstfServer
 from stackcost.trex.client import TrexClient
-from stackcost.trex.generator import Generator
 from stackcost.trex.process import Spawn, spawn_here
 from stackcost.trex.trex_config import TrexConfig
 
@@ -37,7 +37,7 @@ def driven(config: TrexConfig, spawn: Spawn = spawn_here) -> Iterator[Driven]:
     """Start an engine and a client of it, in the namespace `spawn` starts programs in."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        Generator(config, Path(folder), spawn) as generator,
+        AstfServer(config, Path(folder), spawn) as generator,
         TrexClient(spawn, rpc_port=config.rpc_port, async_port=config.async_port) as client,
     ):
         client.connect()

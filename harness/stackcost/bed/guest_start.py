@@ -38,7 +38,7 @@ from stackcost.files import ENGINE, NAMES, PACKAGE, PACKED, SUITE
 from stackcost.host.debian import install_command
 from stackcost.host.namespace import find_program
 from stackcost.host.waiting import wait_until
-from stackcost.trex.generator import Generator
+from stackcost.trex.astf_server import AstfServer
 from stackcost.trex.portable_engine import portable_engine
 from stackcost.trex.trex_config import TrexConfig
 
@@ -88,7 +88,7 @@ def _wanted(entry: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 @contextmanager
-def first_engine(guest: Guest) -> Iterator[Generator | None]:
+def first_engine(guest: Guest) -> Iterator[AstfServer | None]:
     """An engine on all shared NICs of a guest: QEMU waits for one. None if it has no such NIC.
 
     After it the links of these NICs are down until another engine connects.
@@ -106,7 +106,7 @@ def first_engine(guest: Guest) -> Iterator[Generator | None]:
     config = TrexConfig(f"first-of-{guest.name}", ports, [cpu], free_port(), free_port())
     with (
         tempfile.TemporaryDirectory() as folder,
-        Generator(config, Path(folder), _with_least_priority) as engine,
+        AstfServer(config, Path(folder), _with_least_priority) as engine,
     ):
         yield engine
 

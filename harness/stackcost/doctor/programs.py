@@ -12,7 +12,7 @@ from stackcost.host.namespace import find_program
 from stackcost.report import extra as reports
 from stackcost.servers.nginx_status import find_build
 from stackcost.stacks.onload import Installation
-from stackcost.trex.generator import engine_path, trex_home
+from stackcost.trex.astf_server import engine_path, trex_home
 
 
 def check_engine() -> HostCheck:

@@ -16,8 +16,8 @@ from stackcost.remote.stub import called
 from stackcost.servers.probe import ask_as_load
 from stackcost.sides.plans import GeneratorPlan
 from stackcost.trex.astf_client import ONLY
+from stackcost.trex.astf_server import AstfServer
 from stackcost.trex.client import TrexClient
-from stackcost.trex.generator import Generator
 from stackcost.trex.trex_config import TrexConfig
 
 START_LIMIT_S = 180.0
@@ -41,7 +41,7 @@ class RunningGenerator:
         self,
         bed: LocalTestbed,
         client: TrexClient,
-        generator: Generator,
+        generator: AstfServer,
         own_bed: bool,
         host: Mapping[str, Any] | None = None,
         namespace: str = "",
@@ -210,7 +210,7 @@ def generator_on(
         RPC_PORT + 2 * plan.number,
         ASYNC_PORT + 2 * plan.number,
     )
-    generator = Generator(config, folder, spawner(own_end.namespace, plan.cpus))
+    generator = AstfServer(config, folder, spawner(own_end.namespace, plan.cpus))
     try:
         yield RunningGenerator(bed, client, generator, own_bed, host, own_end.namespace)
     finally:

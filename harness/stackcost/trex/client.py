@@ -70,7 +70,7 @@ class TrexClient(RemoteStub, AstfClient, of=AstfClient):
         check_lives(self.process_id, "the TRex client has failed: its program")
 
     def blame(self, blamed: Blamed) -> None:
-        """Make each call inside `blamed`, as `Generator.blamed`, which knows why none answers."""
+        """Make each call inside `blamed`, as `AstfServer.blamed`, which knows why none answers."""
         self._blamed = blamed
 
     def wait_on_traffic(self, timeout: float) -> None:

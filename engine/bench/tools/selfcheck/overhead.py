@@ -42,8 +42,8 @@ from stackcost.contracts.wiring import Port
 from stackcost.host.namespace import spawner
 from stackcost.servers.registry import server_class
 from stackcost.session.server_settings import tunables_of
+from stackcost.trex.astf_server import AstfServer
 from stackcost.trex.client import TrexClient
-from stackcost.trex.generator import Generator
 from stackcost.trex.trex_config import TrexConfig
 
 from .bed import selfcheck_experiment
@@ -247,7 +247,7 @@ def _loaded_nginx(bed: LocalTestbed, folder: Path) -> Iterator[tuple[Server, Tre
     config = TrexConfig("generator", ports, bed.cpus.load)
     nginx.start()
     try:
-        with Generator(config, folder, spawn), TrexClient(spawn) as client:
+        with AstfServer(config, folder, spawn), TrexClient(spawn) as client:
             client.connect()
             client.reset()
             bed.steer()

@@ -85,7 +85,7 @@ def engine_path() -> Path:
     )
 
 
-class Generator:
+class AstfServer:
     """One ASTF server process. A context manager; leaving it ends the process and its children.
 
     `folder` receives its configuration (<name>.yaml) and all it prints (<name>.log). `spawn` starts

@@ -12,7 +12,7 @@ import pytest
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.waiting import wait_until
 from stackcost.trex import generator
-from stackcost.trex.generator import Generator, engine_path, listens, trex_home
+from stackcost.trex.astf_server import AstfServer, engine_path, listens, trex_home
 from tests.scripts import write_program
 from tests.trex.conftest import REPOSITORY, alive, wire_config
 
@@ -32,7 +32,7 @@ def program(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
 def test_failing_program_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(tmp_path, monkeypatch, "raise SystemExit('no such device: sc-load7')")
     with pytest.raises(StackcostError, match="ended with exit status 1: no such device: sc-load7"):
-        Generator(wire_config(), tmp_path).start()
+        AstfServer(wire_config(), tmp_path).start()
 
 
 def test_a_program_that_another_one_ended_says_so(
@@ -42,13 +42,13 @@ def test_a_program_that_another_one_ended_says_so(
     program(tmp_path, monkeypatch, "print('ready')")
     why = "exit status 0, because another program asked it to .*; its last words: ready"
     with pytest.raises(StackcostError, match=why):
-        Generator(wire_config(), tmp_path).start()
+        AstfServer(wire_config(), tmp_path).start()
 
 
 def test_silent_program_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(tmp_path, monkeypatch, "import time; print('thinking', flush=True); time.sleep(300)")
     monkeypatch.setattr(generator, "START_LIMIT", 1.0)
-    silent = Generator(wire_config(), tmp_path)
+    silent = AstfServer(wire_config(), tmp_path)
     with pytest.raises(StackcostError, match=r"did not listen on RPC port .* thinking"):
         silent.start()
     assert not alive(silent.process_id)
@@ -106,9 +106,9 @@ time.sleep(300)
 STARTER = """
 import sys, time
 from pathlib import Path
-from stackcost.trex.generator import Generator
+from stackcost.trex.astf_server import AstfServer
 from tests.trex.conftest import wire_config
-started = Generator(wire_config(), Path(sys.argv[1]))
+started = AstfServer(wire_config(), Path(sys.argv[1]))
 started.start()
 print(started.process_id, flush=True)
 time.sleep(300)
