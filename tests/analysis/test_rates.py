@@ -3,11 +3,14 @@
 import pytest
 
 from stackcost.analysis.extrapolate import cores_at_line_rate
+from stackcost.analysis.figures import cpu, machine, rates
+from stackcost.analysis.figures.groups import LoadTrials
 from stackcost.analysis.figures.rates import NOT_READ, packets_per_connection, why_no_packets
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.spread import spread
 from stackcost.analysis.summary import Level, ServerResult
 from stackcost.contracts.trial import Trial
+from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import counter, load_trial
 
 COMPLETED = 10_000
@@ -52,6 +55,22 @@ def test_an_interface_that_was_not_read_has_none() -> None:
     seen = Readings(load_trial())
     assert packets_per_connection(seen, one_segment=True) is None
     assert why_no_packets(seen, one_segment=True) == NOT_READ
+
+
+def test_what_no_connection_completed_for_is_divided_by_none() -> None:
+    """A part of one, of which a counter between two readings may tell, gave figures of millions."""
+    trial = counted(7, 26, 1284.0)
+    trial.samples = [each for each in trial.samples if each.metric != "trex.counter"]
+    labels = {"engine": "generator", "side": "client", "counter": "tcps_closed"}
+    trial.samples += counter("trex.counter", 0.4, labels)
+    trial.samples += counter("energy.used", 90.0, {"package": "0"})
+    for mode in ("user", "kernel"):
+        trial.samples += counter("cpu.cycles", 7e9, {"cpu": "1", "mode": mode})
+    seen = Readings(trial, (1,))
+    loads = LoadTrials([seen], CONTEXT)
+    for figure in (machine.ENERGY, rates.PACKETS, cpu.HARDWARE, cpu.SERVER_CPU_TOTAL):
+        for each in figure.spreads(loads).values():
+            assert each.median is None and "no connection" in each.reason, figure.name
 
 
 RATES = (1000.0, 2000.0, 3000.0)

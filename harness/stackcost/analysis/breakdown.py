@@ -7,10 +7,10 @@ All per completed connection of the sustain window. The parts overlap with the k
 import re
 from collections import defaultdict
 
+from stackcost.analysis import flows
 from stackcost.analysis.core_time import Cost, has_peer, kernel_threads, own_processes
-from stackcost.analysis.cpu import at_full_speed, per_connection
-from stackcost.analysis.flows import completed_in
-from stackcost.analysis.readings import Readings
+from stackcost.analysis.cpu import at_full_speed, us_per_connection
+from stackcost.analysis.readings import Readings, sum_of
 from stackcost.analysis.threads import seconds_of_threads
 from stackcost.contracts.metrics import CPU_CYCLES, CPU_INSTRUCTIONS, SOFTIRQ_TIME
 
@@ -27,7 +27,7 @@ def softirq_cost(readings: Readings) -> Cost:
     for cpu in readings.cpus:
         for vector, spent in readings.by_label(SOFTIRQ_TIME, "vector", cpu=str(cpu)).items():
             found[vector] += spent
-    costs = per_connection(readings, {vector: s for vector, s in found.items() if s > 0})
+    costs = us_per_connection(readings, {vector: s for vector, s in found.items() if s > 0})
     return at_full_speed(readings, costs, "softirq")
 
 
@@ -45,7 +45,7 @@ def thread_cost(readings: Readings) -> Cost:
             continue
         counts = not own or thread.process in own or thread.command.startswith(kernel)
         found[_family(thread.command) + ("" if counts else IN_NO_TOTAL)] += spent
-    costs = at_full_speed(readings, per_connection(readings, found), "task")
+    costs = at_full_speed(readings, us_per_connection(readings, found), "task")
     small = [name for name, cost in costs.items() if cost is not None and cost < SHOWN_US]
     others = sum(costs.pop(name) or 0.0 for name in small)
     ordered = dict(sorted(costs.items(), key=lambda item: item[1] or 0.0, reverse=True))
@@ -57,16 +57,11 @@ def hardware_cost(readings: Readings) -> Cost:
 
     Counts, not microseconds; a polling peer's hold those of polling in vain. None when not read.
     """
-    connections = completed_in(readings) or 0.0
     costs: Cost = {}
     for event, metric in HARDWARE.items():
         for mode in ("user", "kernel"):
             counts = [readings.growth(metric, cpu=str(cpu), mode=mode) for cpu in readings.cpus]
-            known = [count for count in counts if count is not None]
-            whole = (
-                sum(known) / connections if connections >= 1 and len(known) == len(counts) else None
-            )
-            costs[f"{event}, {mode}"] = whole
+            costs[f"{event}, {mode}"] = flows.per_connection(readings, sum_of(counts))
     return costs
 
 

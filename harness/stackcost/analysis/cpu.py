@@ -8,6 +8,7 @@ enough, its cost is that of the slices of time in which nothing outside the mach
 from collections import defaultdict
 from collections.abc import Mapping
 
+from stackcost.analysis import flows
 from stackcost.analysis.core_time import (
     BUSY_PARTS,
     Cost,
@@ -18,7 +19,6 @@ from stackcost.analysis.core_time import (
     kernel_thread_seconds,
     poll_seconds,
 )
-from stackcost.analysis.flows import completed_in, why_no_connection
 from stackcost.analysis.guest import why_no_time
 from stackcost.analysis.readings import Readings, kept, sum_of
 from stackcost.analysis.threads import seconds_of_threads
@@ -57,7 +57,7 @@ def backend_cost(readings: Readings) -> Cost:
         return dict.fromkeys(KINDS)
     user, system = divided(readings, own, roles.keys() - threads)
     polls = sum(spent[process] for process in threads) if threads else None
-    return per_connection(readings, dict(zip(KINDS, (user, system, polls), strict=True)))
+    return us_per_connection(readings, dict(zip(KINDS, (user, system, polls), strict=True)))
 
 
 MICROSECONDS = 1e6
@@ -83,7 +83,7 @@ def uncorrected_cost(readings: Readings) -> Cost:
             parts = {"stack": busy - sum(known.values()), **known}
     else:
         parts = kernel_seconds(readings)
-    return per_connection(readings, parts)
+    return us_per_connection(readings, parts)
 
 
 def uncorrected_total(readings: Readings) -> float | None:
@@ -130,7 +130,7 @@ def _kernel_cost(readings: Readings) -> Cost:
         return {}
     softirq = kernel_seconds(readings)["softirq"]
     wire = {"softirq": softirq, "receive polls": kernel_thread_seconds(readings)}
-    return per_connection(readings, wire)
+    return us_per_connection(readings, wire)
 
 
 def idle_task_cost(readings: Readings) -> Cost:
@@ -141,7 +141,7 @@ def idle_task_cost(readings: Readings) -> Cost:
     """
     if has_peer(readings):
         return {}
-    cost = per_connection(readings, idle_task_seconds(readings))
+    cost = us_per_connection(readings, idle_task_seconds(readings))
     return at_full_speed(readings, cost)
 
 
@@ -158,23 +158,20 @@ def generator_cost(readings: Readings) -> Cost:
         "softirq": kernel_seconds(readings)["softirq"],
         "receive polls": poll_seconds(readings) if readings.cpus else None,
     }
-    return per_connection(readings, parts)
+    return us_per_connection(readings, parts)
 
 
 def why_none_per_connection(readings: Readings) -> str:
     """Why no time of a phase can be divided by its connections; empty if it can."""
-    return why_no_time(readings) or why_no_connection(readings)
+    return why_no_time(readings) or flows.why_no_connection(readings)
 
 
-def per_connection(readings: Readings, seconds: Mapping[str, float | None]) -> Cost:
+def us_per_connection(readings: Readings, seconds: Mapping[str, float | None]) -> Cost:
     """Microseconds per completed connection, from seconds of a phase; None where unknown."""
-    connections = completed_in(readings)
-    if why_no_time(readings) or connections is None or connections < 1:
+    if why_no_time(readings):
         return dict.fromkeys(seconds)
-    return {
-        kind: None if value is None else value / connections * MICROSECONDS
-        for kind, value in seconds.items()
-    }
+    each = {kind: flows.per_connection(readings, spent) for kind, spent in seconds.items()}
+    return {kind: None if cost is None else cost * MICROSECONDS for kind, cost in each.items()}
 
 
 def at_full_speed(readings: Readings, cost: Cost, kind: str = "") -> Cost:

@@ -44,6 +44,14 @@ def _why_not_counted(readings: Readings) -> str:
     )
 
 
+def per_connection(readings: Readings, amount: float | None) -> float | None:
+    """An amount of a phase by the connections that completed there; None if one of them is unknown,
+    or none completed.
+    """
+    count = completed_in(readings)
+    return None if amount is None or count is None or count < 1 else amount / count
+
+
 def attempted_in(readings: Readings) -> int | None:
     """Connections that began inside a phase; None when not counted, as of HTTP clients."""
     grown = _grown(readings, ATTEMPTED)

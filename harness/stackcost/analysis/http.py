@@ -84,7 +84,7 @@ def client_cost(readings: Readings) -> dict[str, float | None]:
     task = sum(spent for thread, spent in threads if thread.process in own) or None
     user, system = divided(everywhere, task, own, counts.cpu_seconds if counts else None)
     softirq = core_time.kernel_seconds(readings)["softirq"]
-    return cpu.per_connection(readings, {"user": user, "system": system, "softirq": softirq})
+    return cpu.us_per_connection(readings, {"user": user, "system": system, "softirq": softirq})
 
 
 def concurrency(trial: Trial) -> float | None:

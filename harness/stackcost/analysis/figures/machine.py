@@ -39,8 +39,8 @@ def _accounted(readings: Readings) -> float | None:
 
 
 def _joules(readings: Readings) -> float | None:
-    used, count = readings.growth(ENERGY_USED), flows.completed_in(readings)
-    return None if used is None or not count else MILLION * used / count
+    used = readings.growth(ENERGY_USED)
+    return flows.per_connection(readings, None if used is None else MILLION * used)
 
 
 def _energy(loads: LoadTrials) -> Values:

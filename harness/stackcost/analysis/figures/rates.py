@@ -26,10 +26,9 @@ def packets_per_connection(readings: Readings, one_segment: bool) -> float | Non
 
     `one_segment`: the test bed's interfaces have no TSO, so no frame holds several segments.
     """
-    sums, count = _sums(readings), flows.completed_in(readings)
-    if why_no_packets(readings, one_segment) or not count:
+    if why_no_packets(readings, one_segment):
         return None
-    return sum(packets for packets, _ in sums.values()) / count
+    return flows.per_connection(readings, sum(packets for packets, _ in _sums(readings).values()))
 
 
 def why_no_packets(readings: Readings, one_segment: bool) -> str:
@@ -81,9 +80,11 @@ def _sent_again(loads: LoadTrials) -> dict[str, Values] | None:
         return None
     return {
         "generator": loads.each(
-            lambda readings: _each(readings, _by_engine(readings, "generator", "client"))
+            lambda readings: flows.per_connection(
+                readings, _by_engine(readings, "generator", "client")
+            )
         ),
-        "server": loads.each(lambda readings: _each(readings, _by_server(readings))),
+        "server": loads.each(lambda readings: flows.per_connection(readings, _by_server(readings))),
     }
 
 
@@ -98,11 +99,6 @@ def _by_server(readings: Readings) -> float | None:
     if core_time.has_peer(readings):
         return _by_engine(readings, "peer", "server")
     return readings.growth(TCP_COUNTER, counter="TcpRetransSegs")
-
-
-def _each(readings: Readings, number: float | None) -> float | None:
-    count = flows.completed_in(readings)
-    return None if number is None or not count else number / count
 
 
 OFFERED = Declared(

@@ -23,7 +23,7 @@ from stackcost.analysis.figures import (
 from stackcost.analysis.figures.ceilings import Searches
 from stackcost.analysis.figures.figure import Declared, Figure, Of, Trials, Values
 from stackcost.analysis.figures.groups import Group, LoadTrials
-from stackcost.analysis.flows import completed_in
+from stackcost.analysis.flows import per_connection
 from stackcost.analysis.head import Definition
 from stackcost.analysis.memory_total import HoldTrials
 from stackcost.analysis.mix import MixSteps, Step
@@ -63,16 +63,14 @@ def _collected(readings: Readings, asked: CollectedFigure, metric: Metric) -> di
     """By label, or of the metric as a whole under the empty name."""
     if "sustain" not in readings.phases:
         return {}
-    whole = {
-        "connection": completed_in(readings),
-        "second": readings.phases["sustain"].length,
-        "": 1.0,
+    found = {
+        name: asked.factor * value for name, value in readings.by_label(metric, asked.by).items()
     }
-    divisor = whole[asked.per]
-    if not divisor:
-        return {}
-    found = readings.by_label(metric, asked.by)
-    return {name: asked.factor * value / divisor for name, value in found.items()}
+    if asked.per == "connection":
+        each = {name: per_connection(readings, value) for name, value in found.items()}
+        return {name: value for name, value in each.items() if value is not None}
+    length = readings.phases["sustain"].length if asked.per == "second" else 1.0
+    return {name: value / length for name, value in found.items()}
 
 
 OF_LOADS: tuple[Figure[LoadTrials], ...] = (
