@@ -51,9 +51,9 @@ def test_a_cost_is_judged_by_turns_over_all_loads_and_shown_at_each() -> None:
         ("a: server_cpu_total", "2,000/s", False),
         ("a: accounted_share", "2,000/s", False),
     ]
-    found = cost(one, side([110, 111, 112]))
-    assert found.a.values == pytest.approx([100 / 101, 1, 102 / 101])  # trials of a turn are one
-    assert found.b.values == pytest.approx([110 / 101, 111 / 101, 112 / 101])
+    judged = cost(one, side([110, 111, 112]))
+    assert judged.a.values == pytest.approx([100 / 101, 1, 102 / 101])  # trials of a turn are one
+    assert judged.b.values == pytest.approx([110 / 101, 111 / 101, 112 / 101])
 
 
 def test_turns_of_one_run_are_compared_in_pairs() -> None:

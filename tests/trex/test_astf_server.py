@@ -11,7 +11,7 @@ import pytest
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.waiting import wait_until
-from stackcost.trex import generator
+from stackcost.trex import astf_server
 from stackcost.trex.astf_server import AstfServer, engine_path, listens, trex_home
 from tests.scripts import write_program
 from tests.trex.conftest import REPOSITORY, alive, wire_config
@@ -47,7 +47,7 @@ def test_a_program_that_another_one_ended_says_so(
 
 def test_silent_program_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(tmp_path, monkeypatch, "import time; print('thinking', flush=True); time.sleep(300)")
-    monkeypatch.setattr(generator, "START_LIMIT", 1.0)
+    monkeypatch.setattr(astf_server, "START_LIMIT", 1.0)
     silent = AstfServer(wire_config(), tmp_path)
     with pytest.raises(StackcostError, match=r"did not listen on RPC port .* thinking"):
         silent.start()
