@@ -42,12 +42,7 @@ class AtLineRate(BaseModel):
         return self.flows * self.bytes_per_flow
 
 
-def at_line_rate(
-    server: ServerResult,
-    bits_per_s: float = LINE_BITS_PER_S,
-    open_s: float = FLOW_OPEN_S,
-    time_wait_s: float = TIME_WAIT_S,
-) -> list[AtLineRate]:
+def at_line_rate(server: ServerResult, bits_per_s: float = LINE_BITS_PER_S) -> list[AtLineRate]:
     """A line for open flows, and one for those in TIME_WAIT where their slope was measured; none
     where the slope or the response's length is unknown.
     """
@@ -55,8 +50,8 @@ def at_line_rate(
         return []
     rate = bits_per_s / 8 / server.response_bytes
     states = (
-        ("open", server.memory, open_s),
-        (TIME_WAIT, server.memories.get(TIME_WAIT), time_wait_s),
+        ("open", server.memory, FLOW_OPEN_S),
+        (TIME_WAIT, server.memories.get(TIME_WAIT), TIME_WAIT_S),
     )
     return [
         AtLineRate(

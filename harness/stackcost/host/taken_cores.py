@@ -37,14 +37,14 @@ class TakenCores(NamedTuple):
         return sum(self.shares.values()) / len(self.shares) if self.shares else 0.0
 
 
-def look(seconds: float, proc: Path = PROC) -> TakenCores:
+def look(seconds: float) -> TakenCores:
     """Look at all cores for so long; this process itself is left out.
 
     Sources: /proc/stat, and utime and stime of /proc/PID/stat (proc(5)), which count in ticks.
     """
-    before, programs_before, began = _cores(proc), _programs(proc), time.monotonic()
+    before, programs_before, began = _cores(), _programs(), time.monotonic()
     time.sleep(seconds)
-    after, programs_after = _cores(proc), _programs(proc)
+    after, programs_after = _cores(), _programs()
     passed = time.monotonic() - began
     grown_of = {
         core: [new - old for new, old in zip(ticks, before[core], strict=True)]
@@ -64,10 +64,10 @@ def look(seconds: float, proc: Path = PROC) -> TakenCores:
     return TakenCores(passed, shares, programs, sum(stolen) / max(1, len(stolen)))
 
 
-def _cores(proc: Path) -> dict[int, tuple[int, int, int]]:
+def _cores() -> dict[int, tuple[int, int, int]]:
     """By core, the ticks in which it was not idle, those a hypervisor took, and all ticks."""
     found = {}
-    for line in (proc / "stat").read_text().splitlines():
+    for line in (PROC / "stat").read_text().splitlines():
         name, *fields = line.split()
         if name.startswith("cpu") and name != "cpu":
             # user, nice, system, idle, iowait, irq, softirq, steal
@@ -77,10 +77,10 @@ def _cores(proc: Path) -> dict[int, tuple[int, int, int]]:
     return found
 
 
-def _programs(proc: Path) -> dict[int, tuple[str, int]]:
+def _programs() -> dict[int, tuple[str, int]]:
     """By process, its command and its ticks."""
     found = {}
-    for folder in proc.iterdir():
+    for folder in PROC.iterdir():
         if folder.name.isdigit():
             try:
                 head, _, rest = (folder / "stat").read_text().rpartition(")")

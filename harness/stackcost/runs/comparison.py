@@ -17,8 +17,12 @@ from stackcost.experiment.matrix import Variant, variants
 from stackcost.experiment.schema import Experiment
 from stackcost.runs.campaign import Campaign
 from stackcost.runs.identity import experiment_hash, profile_hashes
+from stackcost.runs.loads.constant import Constant
+from stackcost.runs.loads.counted import CountedConnections
+from stackcost.runs.loads.held import Holds
+from stackcost.runs.loads.http import Http
 from stackcost.runs.loads.kind import LoadKind
-from stackcost.runs.loads.registry import kinds_of
+from stackcost.runs.loads.own import own_kind
 from stackcost.runs.record import new_campaign, resumed_campaign
 from stackcost.runs.slowest import expected_seconds, loads_found
 from stackcost.runs.turn import Feed, PlannedTrials, Turn, draw_seed, in_order
@@ -27,6 +31,10 @@ from stackcost.session.progress import SET_UP
 from stackcost.session.server_session import ServerSession
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import PlanFile
+
+# The kinds of load that an experiment has sections for, in the order of a turn: memory first,
+# because server and kernel keep some of what a load took. A new one is named here.
+KINDS: tuple[type[Holds] | type[Constant] | type[Http], ...] = (Holds, Constant, Http)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +110,20 @@ def plan(
                 loads += left
             turns += [PlannedTurn(number, variant, loads)] if loads else []
     return turns
+
+
+def kinds_of(experiment: Experiment) -> list[LoadKind[Any, Any]]:
+    """The kinds of load, as this experiment offers them; one of its own in place of `Constant`.
+
+    StackcostError if the file of that has none.
+    """
+    if experiment.counted:
+        return [CountedConnections(experiment)]
+    own = experiment.load.offered_by
+    return [
+        own_kind(own)(experiment) if own and kind is Constant else kind(experiment)
+        for kind in KINDS
+    ]
 
 
 def identity(trial: Trial) -> tuple[object, ...]:

@@ -20,11 +20,11 @@ def spawn_here(argv: list[str], **options: Any) -> "subprocess.Popen[Any]":
     return subprocess.Popen(argv, **options)
 
 
-def last_lines(log: IO[bytes] | Path, count: int = 12) -> str:
-    """The last lines of a process's output, for an error message."""
+def last_lines(log: IO[bytes] | Path) -> str:
+    """The last twelve lines of a process's output, for an error message."""
     if isinstance(log, Path):
         content = log.read_bytes() if log.exists() else b""
     else:
         log.seek(0)
         content = log.read()
-    return "\n".join(content.decode(errors="replace").strip().splitlines()[-count:])
+    return "\n".join(content.decode(errors="replace").strip().splitlines()[-12:])

@@ -14,26 +14,26 @@ class Failure:
 
 
 FAILURES = (
-    Failure(
-        ("The onload drivers are not loaded",), "Onload's modules are not loaded", "modprobe onload"
+    *(
+        Failure((sign,), "Onload's modules are not loaded", "modprobe onload")
+        for sign in ("The onload drivers are not loaded", "Could not open /dev/onload")
     ),
-    Failure(("Could not open /dev/onload",), "Onload's modules are not loaded", "modprobe onload"),
     Failure(
         ("Failed to spawn server",),
         "Onload's control-plane server did not start; everything runs on the kernel's stack",
         "install onload_cp_server where the module looks for it (its parameter cplane_server_path)",
     ),
-    Failure(
-        ("Failed to allocate stack", "rc=-16"),
-        "no virtual interface was free: by AF_XDP there is one for each queue, and another program "
-        "on Onload, or a killed one, has it",
-        "onload_stackdump -z kill, and end other programs on Onload",
-    ),
-    Failure(
-        ("failed (16: Device or resource busy)",),
-        "no virtual interface was free: by AF_XDP there is one for each queue, and another program "
-        "on Onload, or a killed one, has it",
-        "onload_stackdump -z kill, and end other programs on Onload",
+    *(
+        Failure(
+            signs,
+            "no virtual interface was free: by AF_XDP there is one for each queue, and another "
+            "program on Onload, or a killed one, has it",
+            "onload_stackdump -z kill, and end other programs on Onload",
+        )
+        for signs in (
+            ("Failed to allocate stack", "rc=-16"),
+            ("failed (16: Device or resource busy)",),
+        )
     ),
     Failure(
         ("socket()", "failed (19: No such device)"),
