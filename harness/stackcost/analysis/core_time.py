@@ -186,18 +186,12 @@ def own_series(readings: Readings) -> dict[str, list[list[Sample]]]:
     return {kind: series for kind, series in found.items() if series}
 
 
-def _process_seconds(readings: Readings, *kinds: str) -> float | None:
+def _process_seconds(readings: Readings) -> float | None:
     """Time of the server's processes themselves, without softirqs and interrupts.
 
     A device that has no program, but threads of the kernel that poll its links, takes none.
-    `kinds`: of their time; all by default.
     """
-    own = own_processes(readings)
-    ran = {
-        thread: spent
-        for thread, spent in seconds_of_threads(readings).items()
-        if not kinds or thread.kind in kinds
-    }
+    own, ran = own_processes(readings), seconds_of_threads(readings)
     if not _process_samples(readings) or not ran:
         return None
     return sum(spent for thread, spent in ran.items() if thread.process in own)
@@ -226,17 +220,9 @@ def kernel_threads(readings: Readings) -> tuple[str, ...]:
     return (POLL_THREAD, SOFTIRQ_THREAD, *((WORKER_THREAD,) if tracked else ()))
 
 
-def kernel_thread_seconds(readings: Readings) -> float:
-    """Time of these threads on some cores, without softirqs and interrupts."""
-    return _seconds_of(readings, kernel_threads(readings))
-
-
-def poll_seconds(readings: Readings) -> float:
-    """Time of the kernel threads that do receive work on some cores (threaded NAPI)."""
-    return _seconds_of(readings, (POLL_THREAD,))
-
-
-def _seconds_of(readings: Readings, names: tuple[str, ...]) -> float:
+def kernel_thread_seconds(readings: Readings, names: tuple[str, ...] = ()) -> float:
+    """Time of these threads on some cores, without softirqs and interrupts; of `names`, if any."""
+    names = names or kernel_threads(readings)
     return sum(
         spent
         for thread, spent in seconds_of_threads(readings).items()
@@ -285,7 +271,7 @@ def receive_share(readings: Readings) -> float | None:
     where threaded NAPI without packet steering does all of it.
     """
     by_cpu = readings.by_label(metrics.SOFTIRQ_TIME, "cpu", vector="NET_RX")
-    polls = poll_seconds(readings)
+    polls = kernel_thread_seconds(readings, (POLL_THREAD,))
     everywhere = sum(by_cpu.values()) + polls
     if not by_cpu or not everywhere:
         return None

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from stackcost.analysis import flows
 from stackcost.analysis.core_time import (
     BUSY_PARTS,
+    POLL_THREAD,
     Cost,
     engine_busy_seconds,
     has_peer,
     idle_task_seconds,
     kernel_seconds,
     kernel_thread_seconds,
-    poll_seconds,
 )
 from stackcost.analysis.guest import why_no_time
 from stackcost.analysis.readings import Readings, kept, sum_of
@@ -156,7 +156,7 @@ def generator_cost(readings: Readings) -> Cost:
     parts = {
         "busy": engine_busy_seconds(readings, "generator"),
         "softirq": kernel_seconds(readings)["softirq"],
-        "receive polls": poll_seconds(readings) if readings.cpus else None,
+        "receive polls": kernel_thread_seconds(readings, (POLL_THREAD,)) if readings.cpus else None,
     }
     return us_per_connection(readings, parts)
 

@@ -4,6 +4,8 @@ from stackcost.analysis.readings import Readings
 from stackcost.contracts import metrics
 from stackcost.contracts.sample import Metric
 
+NANOSECONDS = 1e9
+
 
 def slowed_share(readings: Readings) -> float | None:
     """By how much longer a piece of known work took than it can: 0.1 is a tenth; mean of the cores.
@@ -15,19 +17,12 @@ def slowed_share(readings: Readings) -> float | None:
     return sum(known) / len(known) if known and len(known) == len(shares) else None
 
 
-def memory_read_seconds(readings: Readings) -> float | None:
-    """Time of one read from beyond a core's own caches, mean of the cores; None when not read."""
-    return _mean_seconds(readings, metrics.CORE_MEMORY_READ_TIME)
-
-
-def system_call_seconds(readings: Readings) -> float | None:
-    """What a pair of known system calls took on the server's cores; None when not read."""
-    return _mean_seconds(readings, metrics.CORE_SYSTEM_CALL_TIME)
-
-
-def _mean_seconds(readings: Readings, metric: Metric) -> float | None:
+def mean_nanoseconds(readings: Readings, metric: Metric) -> float | None:
+    """Of one read from beyond a core's own caches, or of two known system calls, by the metric of
+    their time: mean of the cores; None when not read.
+    """
     spent, count = readings.growth(metric), readings.growth(metrics.CORE_WORK_COUNT)
-    return spent / count if spent is not None and count else None
+    return spent / count * NANOSECONDS if spent is not None and count else None
 
 
 def _of_core(readings: Readings, cpu: int) -> float | None:

@@ -162,7 +162,7 @@ def _shares(readings: Readings, core: int, softirq: float) -> str:
     interrupted it, and the total share of softirqs.
     """
     length = readings.phases[readings.phase].length
-    polls = core_time.poll_seconds(readings.on([core])) / length
+    polls = core_time.kernel_thread_seconds(readings.on([core]), (POLL_THREAD,)) / length
     programs: dict[str, float] = defaultdict(float)
     for (_, name), spent in core_time.seconds_by_process(readings, core).items():
         if not name.startswith(POLL_THREAD):

@@ -5,37 +5,17 @@ from stackcost.analysis.core_time import accounted_time
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import LoadTrials
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.slowed import memory_read_seconds, system_call_seconds
+from stackcost.analysis.slowed import mean_nanoseconds
 from stackcost.analysis.undisturbed import undisturbed
-from stackcost.contracts.metrics import ENERGY_USED
+from stackcost.contracts.metrics import (
+    CORE_MEMORY_READ_TIME,
+    CORE_SYSTEM_CALL_TIME,
+    ENERGY_USED,
+)
 
-NANOSECONDS = 1e9
 MILLION = 1e6
 NOT_CUT = "not cut into slices: HTTP clients, a search, or a server that did not keep up"
 NOT_READ = "not read in runs of that time"
-
-
-def undisturbed_seconds(readings: Readings) -> float | None:
-    """Seconds of the sustain window in which nothing slowed these cores; None if not known."""
-    found = undisturbed(readings)
-    return found.seconds if found else None
-
-
-def memory_read_nanoseconds(readings: Readings) -> float | None:
-    """Duration of a load from memory; None if not read."""
-    seconds = memory_read_seconds(readings)
-    return None if seconds is None else seconds * NANOSECONDS
-
-
-def system_call_nanoseconds(readings: Readings) -> float | None:
-    """Duration of two known system calls on the server's cores; None if not read."""
-    seconds = system_call_seconds(readings)
-    return None if seconds is None else seconds * NANOSECONDS
-
-
-def _accounted(readings: Readings) -> float | None:
-    found = accounted_time(readings)
-    return found.share if found else None
 
 
 def _joules(readings: Readings) -> float | None:
@@ -60,7 +40,9 @@ UNDISTURBED = Figure[LoadTrials](
     "each read ten times a second",
     of="load",
     of_trials=True,
-    compute=lambda loads: loads.each(undisturbed_seconds, NOT_CUT),
+    compute=lambda loads: loads.each(
+        lambda readings: found.seconds if (found := undisturbed(readings)) else None, NOT_CUT
+    ),
 )
 MEMORY_READ_TIME = Figure[LoadTrials](
     name="memory_read_time",
@@ -70,7 +52,9 @@ MEMORY_READ_TIME = Figure[LoadTrials](
     source="harness/stackcost/collect/core_speed.c, over the whole sustain window",
     of="load",
     of_trials=True,
-    compute=lambda loads: loads.each(memory_read_nanoseconds),
+    compute=lambda loads: loads.each(
+        lambda readings: mean_nanoseconds(readings, CORE_MEMORY_READ_TIME)
+    ),
 )
 SYSTEM_CALL_TIME = Figure[LoadTrials](
     name="system_call_time",
@@ -80,7 +64,9 @@ SYSTEM_CALL_TIME = Figure[LoadTrials](
     source="harness/stackcost/collect/core_speed.c",
     of="load",
     of_trials=True,
-    compute=lambda loads: loads.each(system_call_nanoseconds),
+    compute=lambda loads: loads.each(
+        lambda readings: mean_nanoseconds(readings, CORE_SYSTEM_CALL_TIME)
+    ),
 )
 ACCOUNTED_SHARE = Figure[LoadTrials](
     name="accounted_share",
@@ -89,7 +75,9 @@ ACCOUNTED_SHARE = Figure[LoadTrials](
     "of the kind that it interrupted",
     source="cpu.exact_time",
     of="load",
-    compute=lambda loads: loads.each(_accounted),
+    compute=lambda loads: loads.each(
+        lambda readings: found.share if (found := accounted_time(readings)) else None
+    ),
 )
 RECEIVE_SHARE = Figure[LoadTrials](
     name="receive_share",
