@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis.figures.registry import of_memory
+from stackcost.analysis.figures.registry import OF_MEMORY, computed
 from stackcost.analysis.memory import fit, lines
 from stackcost.analysis.memory_total import HoldTrials
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.spread import Spread
 from stackcost.contracts.counts import FramesPassed
 from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.metrics import SLAB_LEFT
@@ -18,6 +19,10 @@ COMPARE = Path(__file__).resolve().parents[2] / "experiments" / "compare.yaml"
 
 KERNEL = {"slab.bytes": 3700.0, "sockstat.memory": 20.0, "process.pss": 400.0}
 PEER = {"slab.bytes": 1.0, "process.pss": 5.0, "engine.pool_in_use": 320.0}
+
+
+def of_memory(holds: HoldTrials) -> dict[str, Spread]:
+    return computed(OF_MEMORY, holds)
 
 
 def holds(each: dict[str, float], round_number: int = 1) -> list[Readings]:

@@ -257,7 +257,7 @@ def test_a_ceiling_has_each_of_its_figures() -> None:
 
 def test_a_step_of_mixed_traffic_has_a_row_for_each_application() -> None:
     step = Step(flows_per_second=100, started=99, table_full=False, whole={"web": 1.0, "dns": None})
-    figures = registry.of_mix_step(step)
+    figures = registry.computed(registry.OF_MIX_STEPS, step)
     mix = MixResult(
         server="dut/nftables",
         steps=[MixStepResult(flows_per_second=100, figures=figures)],

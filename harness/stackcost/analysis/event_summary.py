@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from stackcost.analysis.event_trial import BROKEN, EventTrial, Series
 from stackcost.analysis.figures import registry
+from stackcost.analysis.figures.groups import Group
 from stackcost.analysis.flags import machine_disturbances
 from stackcost.analysis.head import Figures, Flagged, Head, State, SummaryPart, SystemFigure
 from stackcost.analysis.mix import MixSteps, Step, mix_sentence, mix_steps
@@ -124,7 +125,8 @@ def _event(event: EventTrial, cores: Sequence[int]) -> EventResult:
         server=event.trial.server,
         event=event.load.event,
         settings=event.load.settings,
-        figures=registry.of_event(event, Readings(event.trial)),
+        figures=registry.computed(registry.OF_EVENTS, event)
+        | registry.computed(registry.OF_DEVICES, Group([Readings(event.trial)])),
         series=event.series(cores),
         sentence="",
     )
@@ -138,13 +140,13 @@ def _mix(server: str, found: MixSteps) -> MixResult:
     return MixResult(
         server=server,
         steps=steps,
-        figures=registry.of_mix(found),
+        figures=registry.computed(registry.OF_MIXES, found),
         sentence=mix_sentence(server, found),
     )
 
 
 def _step(step: Step) -> MixStepResult:
-    figures = registry.of_mix_step(step)
+    figures = registry.computed(registry.OF_MIX_STEPS, step)
     return MixStepResult(flows_per_second=step.flows_per_second, figures=figures)
 
 

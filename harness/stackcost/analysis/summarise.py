@@ -175,7 +175,7 @@ def _memory_by_state(
 
 def _memory(holds: HoldTrials) -> Memory:
     return Memory(
-        figures=registry.of_memory(holds),
+        figures=registry.computed(registry.OF_MEMORY, holds),
         counted=holds.counted,
         counted_caches=holds.counted_caches,
         points={

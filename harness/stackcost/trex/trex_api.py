@@ -24,7 +24,7 @@ def open_trex_api() -> None:
     """
     _steady_clock()
     warnings.simplefilter("ignore")  # the client's escape sequences and deprecated calls
-    _provide("imp", reload=importlib.reload, load_source=_load_source)  # dropped in 3.12
+    _provide("imp", reload=importlib.reload, load_source=_import_file)  # dropped in 3.12
     _provide("cgi", escape=html.escape)  # dropped in 3.13; the bundled scapy wants this of it
     if hook := sys.modules.get("_distutils_hack"):  # setuptools' own distutils imports all of it
         hook.remove_shim()
@@ -61,11 +61,6 @@ def _provide(name: str, **contents: object) -> None:
         module = ModuleType(name)
         module.__dict__.update(contents)
         sys.modules[name] = module
-
-
-def _load_source(name: str, path: str) -> ModuleType:
-    """What imp.load_source did: import the file at `path` as module `name`."""
-    return _import_file(name, path)
 
 
 def _replace_bundled_six() -> None:

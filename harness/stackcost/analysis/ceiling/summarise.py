@@ -33,6 +33,7 @@ from stackcost.analysis.ceiling.summary import (
 )
 from stackcost.analysis.core_time import engine_busy_share
 from stackcost.analysis.figures import registry
+from stackcost.analysis.figures.ceilings import OF_CEILINGS
 from stackcost.analysis.flags import flags_of
 from stackcost.analysis.head import Figures, State
 from stackcost.analysis.readings import Readings
@@ -152,8 +153,8 @@ def _figures(ceilings: Sequence[Ceiling]) -> dict[str, Spread]:
     return {
         name: spread
         for of in dict.fromkeys(each.of for each in ceilings)
-        for name, spread in registry.of_searches(
-            of, [each for each in ceilings if each.of == of]
+        for name, spread in registry.computed(
+            OF_CEILINGS[of], [each for each in ceilings if each.of == of]
         ).items()
     }
 

@@ -20,7 +20,6 @@ from stackcost.analysis.figures import (
     stacks,
     why,
 )
-from stackcost.analysis.figures.ceilings import Searches
 from stackcost.analysis.figures.figure import Declared, Figure, Of, Trials, Values
 from stackcost.analysis.figures.groups import Group, LoadTrials
 from stackcost.analysis.flows import per_connection
@@ -30,7 +29,6 @@ from stackcost.analysis.mix import MixSteps, Step
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.spread import Spread
 from stackcost.contracts.collector import CollectedFigure
-from stackcost.contracts.load import CeilingKind
 from stackcost.contracts.sample import Kind, Metric
 
 
@@ -177,35 +175,11 @@ def of_load(loads: LoadTrials) -> dict[str, Spread]:
     own = [figure_of(each) for each in loads.context.figures]
     every: tuple[Figure[LoadTrials], ...] = (*OF_LOADS, *OF_DEVICES, *own)
     others = {"http": not loads.test, "gate": not loads.context.of_gate}
-    return _computed([each for each in every if not others.get(each.of)], loads)
+    return computed([each for each in every if not others.get(each.of)], loads)
 
 
-def of_memory(holds: HoldTrials) -> dict[str, Spread]:
-    """Every figure of one system's held flows, by name."""
-    return _computed(OF_MEMORY, holds)
-
-
-def of_searches(of: CeilingKind, searches: Searches) -> dict[str, Spread]:
-    """Every figure of one system's searches for the same thing."""
-    return _computed(ceilings.OF_CEILINGS[of], searches)
-
-
-def of_event(event: EventTrial, readings: Readings) -> dict[str, Spread]:
-    """Every figure of one event. `readings`: the readings of its trial."""
-    return _computed(OF_EVENTS, event) | _computed(OF_DEVICES, Group([readings]))
-
-
-def of_mix(found: MixSteps) -> dict[str, Spread]:
-    """Every figure of a trial of mixed traffic as a whole."""
-    return _computed(OF_MIXES, found)
-
-
-def of_mix_step(step: Step) -> dict[str, Spread]:
-    """Every figure of one load of mixed traffic."""
-    return _computed(OF_MIX_STEPS, step)
-
-
-def _computed(figures: Iterable[Figure[Trials]], trials: Trials) -> dict[str, Spread]:
+def computed(figures: Iterable[Figure[Trials]], trials: Trials) -> dict[str, Spread]:
+    """Each of these figures, or its kinds, by name: OF_MEMORY are of one system's held flows."""
     return {name: found for each in figures for name, found in each.spreads(trials).items()}
 
 
