@@ -43,7 +43,6 @@ OTHER_COLOUR = "#999999"
 WIDTH, HEIGHT, LOW_HEIGHT = 8.0, 3.6, 1.7  # inches
 TICK_SIZE, LABEL_SIZE = 8.5, 9.0  # points; a report shows a figure as wide as its text
 ACROSS = 3  # panels in a row
-SHOWN = 7  # columns of a table by themselves
 MARGIN = 0.04  # of an axis, above its highest mark
 LONG_AXIS = 1000  # times as much at its end as at its start
 
@@ -231,18 +230,18 @@ def stack(
         axes.set_xticks(places, names)
 
 
-def bars(axes: Axes, table: pandas.DataFrame) -> None:
+def bars(axes: Axes, table: pandas.DataFrame, lying: bool = False) -> None:
     """A bar for each row of a table, of a part for each column; unknown parts are left out."""
     names = [_named(each) for each in table.index]
-    stack(axes, names, {str(part): table[part].fillna(0.0).tolist() for part in table})
+    stack(axes, names, {str(part): table[part].fillna(0.0).tolist() for part in table}, lying)
 
 
-def largest(table: pandas.DataFrame) -> pandas.DataFrame:
+def largest(table: pandas.DataFrame, shown: int = 7) -> pandas.DataFrame:
     """The largest columns, in descending order, and the sum of all others."""
     sums = table.sum()
     order = sums[sums > 0].sort_values(ascending=False).index
-    rest = table[order[SHOWN:]]
-    found = table[order[:SHOWN]]
+    rest = table[order[shown:]]
+    found = table[order[:shown]]
     return found.assign(others=rest.sum(axis=1)) if rest.shape[1] else found
 
 
