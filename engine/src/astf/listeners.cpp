@@ -14,12 +14,15 @@ const Program kNoProgram{.commands = {{}}};
 }  // namespace
 
 /// A connection is accepted before its template is known, so all in question accept alike.
-void Listeners::check_alike(const TemplateClass& own, uint16_t port, uint32_t other) {
-  if (other != kNone && *classes_[other].tunables != *own.tunables)
-    throw ProfileError(
-        fmt::format("TCP port {}: templates told apart by l7_map must have the same server "
-                    "tunables (glob_info) as all others for these addresses",
-                    port));
+void Listeners::check_alike(const TemplateClass& own, const Template& source) const {
+  for (const uint32_t other :
+       servers_.decided_with(true, source.server_port, source.server_first, source.server_last,
+                             source.layer7_map.has_value()))
+    if (*classes_[other].tunables != *own.tunables)
+      throw ProfileError(
+          fmt::format("TCP port {}: templates told apart by l7_map must have the same server "
+                      "tunables (glob_info) as all others for these addresses",
+                      source.server_port));
 }
 
 void Listeners::add(ProfileRun& run) {
@@ -31,17 +34,12 @@ void Listeners::add(ProfileRun& run) {
       TemplateClass& template_side = run.flow_class(Side::server, t);
       const bool tcp = template_side.program->stream;
       numbers.push_back(classes_.take(template_side));
-      if (tcp)
-        check_alike(template_side, source.server_port,
-                    servers_.find_undecided(tcp, source.server_port, source.server_first));
+      if (tcp) check_alike(template_side, source);
       if (!source.layer7_map) {
         servers_.add(tcp, source.server_port, source.server_first, source.server_last,
                      numbers.back());
         continue;
       }
-      if (tcp)
-        check_alike(template_side, source.server_port,
-                    servers_.find(tcp, source.server_port, source.server_first));
       servers_.add(tcp, source.server_port, source.server_first, source.server_last,
                    *source.layer7_map, numbers.back());
     }

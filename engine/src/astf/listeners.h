@@ -51,8 +51,8 @@ class Listeners {
   void give_back(UndecidedClass& unused);
   /// Makes an undecided flow one of class `number`.
   void decide(Flow& flow, uint32_t number);
-  /// `own`: a class of TCP port `port`; `other`: the number of another one there, or kNone.
-  void check_alike(const TemplateClass& own, uint16_t port, uint32_t other);
+  /// `own`: the class of `source`, of TCP, which is not added yet.
+  void check_alike(const TemplateClass& own, const Template& source) const;
 
   Context& context_;
   Classes& classes_;

@@ -104,7 +104,8 @@ ProfileRun::ProfileRun(std::shared_ptr<const Profile> profile, const RunOptions&
       made.template_index = t;
       made.client_range = source.client_range;
       made.side = side;
-      if (options_.tags_count[index_of(side)]) made.tagged_mtu = options_.mtus[index_of(side)];
+      made.mtu = options_.mtus[index_of(side)];
+      made.tags_count = options_.tags_count[index_of(side)];
     }
   }
   if (options_.payload_check.enabled) check_payload();

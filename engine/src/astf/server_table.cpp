@@ -76,6 +76,18 @@ void ServerTable::add(bool tcp, uint16_t port, uint32_t first, uint32_t last, co
   mapped.push_back({first, last, {{&map, handle}}});
 }
 
+std::vector<uint32_t> ServerTable::decided_with(bool tcp, uint16_t port, uint32_t first,
+                                                uint32_t last, bool mapped) const {
+  const List& list = lists_[list_of_port_[key(tcp, port)]];
+  const auto shares = [&](const auto& with) { return with.first <= last && first <= with.last; };
+  std::vector<uint32_t> found;
+  for (const Mapped& each : list.mapped)
+    if (shares(each)) found.push_back(each.choices.front().handle);  // its others are alike
+  for (const Entry& each : list.entries)
+    if (mapped && shares(each)) found.push_back(each.handle);
+  return found;
+}
+
 void ServerTable::remove(std::span<const uint32_t> handles) {
   if (handles.empty()) return;
   std::vector<bool> named(std::ranges::max(handles) + size_t{1});

@@ -25,6 +25,10 @@ class ServerTable {
   /// differ from those of the templates it shares them with.
   void add(bool tcp, uint16_t port, uint32_t first, uint32_t last, const Layer7Map& map,
            uint32_t handle);
+  /// Handles that share an address of first..last with a template where a payload decides: those
+  /// that it decides on, and the others if it decides on that template too (`mapped`).
+  std::vector<uint32_t> decided_with(bool tcp, uint16_t port, uint32_t first, uint32_t last,
+                                     bool mapped) const;
   /// Removes everything added under these handles, in one go over the table.
   void remove(std::span<const uint32_t> handles);
 

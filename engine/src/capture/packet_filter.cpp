@@ -47,7 +47,7 @@ std::optional<PacketFilter> PacketFilter::compile(const std::string& text) {
 }
 
 bool PacketFilter::matches(std::span<const uint8_t> bytes) const {
-  if (matches_all()) return true;
+  if (program_ == nullptr) return true;
   pcap_pkthdr header{};
   header.caplen = header.len = static_cast<bpf_u_int32>(bytes.size());
   return pcap_offline_filter(&program_->code, &header, bytes.data()) != 0;

@@ -18,8 +18,6 @@ class PacketFilter {
 
   /// `bytes`: the frame from its Ethernet header on, in one piece.
   bool matches(std::span<const uint8_t> bytes) const;
-  /// Matches whatever comes, so that nobody needs to lay out a frame for it.
-  bool matches_all() const { return program_ == nullptr; }
 
  private:
   struct Program;

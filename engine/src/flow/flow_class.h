@@ -32,9 +32,8 @@ struct FlowClass {
   L2HeaderTable* l2_headers = nullptr;  ///< that port's
   Side side = Side::client;
   bool only_slow_path = false;  ///< its flows do not take TCP's fast path
-  /// The longest IP packet of its port, of whose bytes VLAN tags take some (tag_bytes_in_mtu); 0:
-  /// they take none.
-  uint32_t tagged_mtu = 0;
+  bool tags_count = false;      ///< VLAN tags take some of `mtu` (tag_bytes_in_mtu)
+  uint32_t mtu = 0;             ///< the longest IP packet of its port, bytes; 0: any
 
   // What follows from the tunables; of headers, over IPv4:
   /// A frame from the EtherType to the IP header's checksum, which is 0, and two bytes more. They

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "net/checksum.h"
+#include "net/copied_frame.h"
 #include "net/ethernet.h"
 #include "net/rx_segment.h"
 
@@ -35,13 +36,14 @@ bool mark_congestion(const Frame& frame) {
   return true;
 }
 
-/// Inverts a bit behind the Ethernet addresses and type; of `frame` in one piece. Checksums that a
-/// device would complete, or vouched for, are complete first: else nothing could tell of the
-/// damage.
+/// Inverts a bit behind the Ethernet addresses and type; of `frame` in one piece, or of what there
+/// is of it where the port cut it. Checksums that a device would complete, or vouched for, are
+/// complete first: else nothing could tell of the damage.
 bool corrupt_bit(Frame& frame, Random& random) {
-  if (frame.length() <= kEthernetLength) return false;
+  const size_t length = copied_length(frame);
+  if (length <= kEthernetLength) return false;
   if (frame.checksums != Checksums::in_frame) complete_checksums(frame);
-  frame.head[random.between(kEthernetLength, frame.length() - 1)] ^=
+  frame.head[random.between(kEthernetLength, length - 1)] ^=
       static_cast<uint8_t>(1u << random.between(0, 7));
   return true;
 }

@@ -64,7 +64,6 @@ class Impairment {
   /// Nothing is on its way, and all that comes would pass as it is.
   bool idle() const { return settings_.idle() && line_.empty(); }
 
-  const ImpairmentSettings& settings() const { return settings_; }
   const ImpairmentCounts& counts() const { return counts_; }
 
  private:

@@ -5,8 +5,26 @@
 
 #include "io/core_jobs.h"
 #include "io/subjects.h"
+#include "net/rx_segment.h"
 
 namespace engine {
+
+namespace {
+
+/// How much of a frame goes into its head: of a TCP or UDP packet the headers, behind which a
+/// receiver wants the payload; of any other as much as there is room for.
+size_t head_of(FrameSender::Bytes& bytes) {
+  if (bytes.size() <= kHeadRoom) return bytes.size();
+  Frame whole;
+  whole.head = bytes.data();
+  whole.head_length = static_cast<uint16_t>(std::min<size_t>(bytes.size(), UINT16_MAX));
+  const RxSegment segment = parse_unverified(whole);
+  const bool split = segment.kind == PacketKind::tcp || segment.kind == PacketKind::udp;
+  const auto headers = static_cast<size_t>(segment.header - whole.head) + segment.header_length;
+  return split && headers <= kHeadRoom ? headers : kHeadRoom;
+}
+
+}  // namespace
 
 size_t FrameSender::send(DataThread& thread, Side side, std::vector<Bytes> frames) {
   forget_arrived();
@@ -17,10 +35,10 @@ size_t FrameSender::send(DataThread& thread, Side side, std::vector<Bytes> frame
     queue.transmit().flush();
     const uint64_t refused = queue.counters().oerrors;
     thread.chain(side).send_as_it_is([&](TransmitQueue& transmit) {
-      for (const Bytes& bytes : batch.frames) {
+      for (Bytes& bytes : batch.frames) {
         Frame* const frame = transmit.next();
         if (frame == nullptr) break;
-        const size_t head = std::min(bytes.size(), kHeadRoom);
+        const size_t head = head_of(bytes);
         std::copy_n(bytes.data(), head, frame->head);
         frame->head_length = static_cast<uint16_t>(head);
         frame->payload = head == bytes.size() ? nullptr : bytes.data() + head;

@@ -32,13 +32,6 @@ namespace engine {
   return at + kIpv4Length;
 }
 
-/// The pseudo-header's sum of IPv4 addresses (RFC 9293 section 3.1), where both are at hand. Words
-/// may be 32 bits wide (RFC 1071).
-inline ChecksumSum pseudo_header_sum_v4(uint32_t source, uint32_t destination, uint8_t protocol,
-                                        uint32_t transport_length) {
-  return uint64_t{protocol} + transport_length + source + destination;
-}
-
 /// Writes an IPv6 header, as compose_ipv4.
 inline uint8_t* compose_ipv6(uint8_t* at, const IpAddress& source, const IpAddress& destination,
                              uint8_t protocol, uint32_t transport_length, uint8_t tos,

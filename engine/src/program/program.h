@@ -86,7 +86,6 @@ struct Command {
   Operation operation = Operation::end;
   bool flag = false;
   Comparison comparison = Comparison::always;
-  uint8_t unused = 0;
   uint32_t index = 0;   ///< buffer, variable, counter or group
   uint32_t target = 0;  ///< absolute index of a command
   uint64_t amount = 0;

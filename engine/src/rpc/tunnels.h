@@ -25,7 +25,6 @@ class TunnelControl {
         fragments_("Tunnel topology", Budgets::kReplies / 2, budget),
         kept_(budget) {}
 
-  bool active() const { return active_; }
   // All throw RpcError in TRex's words where it has some. `idle`: no profile runs.
   void activate(uint64_t type, bool loopback, bool idle);
   /// Forgets all tunnels.

@@ -20,10 +20,10 @@ uint32_t initial_sequence(const Context& context, const Flow& flow) {
 /// The longest segment that the flow's port sends, payload and options, bytes. The tags of a
 /// server's flow are those of the SYN.
 [[gnu::always_inline]] inline uint16_t own_mss(const FlowClass& template_side, const Flow& flow) {
-  if (template_side.tagged_mtu == 0) [[likely]]
+  if (!template_side.tags_count) [[likely]]
     return template_side.tunables->mss;
   const VlanTags& tags = (*template_side.l2_headers)[flow.l2_header].tags;
-  return template_side.tunables->mss_within(template_side.tagged_mtu - tag_bytes_in_mtu(tags));
+  return template_side.tunables->mss_within(template_side.mtu - tag_bytes_in_mtu(tags));
 }
 
 /// What both ends begin with; what the peer's SYN tells is left out.

@@ -1,5 +1,7 @@
 #include "udp/udp.h"
 
+#include <algorithm>
+
 #include "flow/latency.h"
 #include "net/compose.h"
 #include "net/ethernet.h"
@@ -9,8 +11,15 @@ namespace engine::udp {
 
 namespace {
 
-/// Largest datagram of an Ethernet frame of 1,500 bytes; larger ones would have to be fragmented.
-constexpr uint32_t kMaxTransport = 1500;
+/// The longest IP packet of Ethernet; a datagram of a longer one would have to be fragmented.
+constexpr uint32_t kEthernetMtu = 1500;
+
+/// The longest IP packet that a flow may send, bytes.
+uint32_t longest_packet(const FlowClass& template_side, const L2Header& l2) {
+  if (template_side.mtu == 0) return kEthernetMtu;
+  const uint32_t tags = template_side.tags_count ? tag_bytes_in_mtu(l2.tags) : 0;
+  return std::min(kEthernetMtu, template_side.mtu - tags);
+}
 
 void restart_idle_timer(Context& context, Flow& flow) {
   context.wheel.arm(flow, TimerKind::idle, context.tick,
@@ -45,7 +54,9 @@ bool send(Context& context, Flow& flow, uint32_t index) {
   const IpAddress local = context.local_of(flow);
   const IpAddress remote = context.remote_of(flow);
   const bool ipv4 = local.is_v4();
-  if (uint64_t{buffer.size()} + kUdpLength + (ipv4 ? 20 : 40) > kMaxTransport) {
+  const L2Header& l2 = (*template_side.l2_headers)[flow.l2_header];
+  if (uint64_t{buffer.size()} + kUdpLength + (ipv4 ? kIpv4Length : kIpv6Length) >
+      longest_packet(template_side, l2)) {
     ++counters[Counter::udps_pkt_toobig];
     return true;
   }
@@ -57,7 +68,6 @@ bool send(Context& context, Flow& flow, uint32_t index) {
   }
   const bool offload = queue.offloads().checksum;
   const uint32_t length = kUdpLength + buffer.size();
-  const L2Header& l2 = (*template_side.l2_headers)[flow.l2_header];
   uint8_t* const ip = frame->head + write_ethernet(frame->head, l2, ether_type_of_ip(ipv4));
   uint8_t* const header =
       compose_ip(ip, local, remote, kProtocolUdp, length, template_side.tunables->tos_with(0),

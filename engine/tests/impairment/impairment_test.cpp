@@ -220,6 +220,21 @@ TEST(Impairment, DamageIsFoundWhoeverWasToCompleteTheChecksums) {
     }
 }
 
+TEST(Impairment, AFrameThatThePortCutIsDamagedInWhatThereIs) {
+  std::vector<uint8_t> bytes = packet(0);
+  Frame cut = whole_frame(bytes);
+  cut.payload_length = 60'000;  // on the wire; the port has them no more
+  Impairment impairment({.corruption = 1});
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_FALSE(impairment.pass(cut, i));
+    const Frame* damaged = impairment.line().take(i);
+    ASSERT_NE(damaged, nullptr);
+    EXPECT_FALSE(std::ranges::equal(std::span(damaged->head, bytes.size()), bytes)) << i;
+    EXPECT_EQ(damaged->checksums, Checksums::in_frame) << "nobody vouches for it";
+  }
+  EXPECT_EQ(impairment.counts().corrupted, 200u);
+}
+
 TEST(Impairment, AMarkDoesNotHideDamage) {
   std::vector<uint8_t> bytes = packet(1);
   bytes[22] ^= 0x10;  // the time to live: in no other sum

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "io/engine.h"
+#include "io/syn.h"
 
 namespace engine {
 namespace {
@@ -68,6 +69,19 @@ TEST_F(FramesTest, AFrameIsSeenWhereItLeavesAndWhereItArrives) {
   EXPECT_THAT(seen(4),
               ::testing::UnorderedElementsAre(at(0, true, frame(60)), at(1, false, frame(60)),
                                               at(0, true, frame(9000)), at(1, false, frame(9000))));
+}
+
+TEST_F(FramesTest, ALongPacketIsReadWholeAtTheOtherEnd) {
+  const auto dropped = [this](Drop reason) {
+    uint64_t count = 0;
+    for (const PortDrops& each : engine_.ports.drops()) count += each.drops[reason];
+    return count;
+  };
+  ASSERT_EQ(engine_.frames.send(0, {syn(1000, 1000)}), 1u);
+  for (int i = 0; i < 3000 && dropped(Drop::idle) + dropped(Drop::length) == 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(dropped(Drop::length), 0u);
+  EXPECT_EQ(dropped(Drop::idle), 1u) << "as of any segment while no profile runs";
 }
 
 TEST_F(FramesTest, EachTapSeesWhatItAskedForUntilItsBudgetEnds) {

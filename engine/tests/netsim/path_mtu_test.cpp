@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "json/parse_profile.h"
+#include "net/ip.h"
 #include "net/path_mtu_message.h"
 #include "netsim/netsim.h"
+#include "netsim/several_templates.h"
 
 namespace engine::netsim {
 namespace {
@@ -228,6 +230,46 @@ TEST(PathMtu, IsNoSignOfCongestion) {
   EXPECT_EQ(network.count(Side::client, tcps_rcvbyte), 2'000'000u);
   EXPECT_EQ(network.count(Side::server, tcps_rexmttimeo), 0u);
   EXPECT_EQ(network.count(Side::server, tcps_sack_recovery_episode), 0u);
+}
+
+constexpr uint32_t kDatagramPacket = kIpv4Length + kUdpLength + 1000;
+
+/// Datagrams of one buffer of 1,000 bytes each way.
+std::string datagrams() {
+  const std::string ask = R"({"name":"tx_msg","buf_index":3},{"name":"rx_msg","min_pkts":1})";
+  const std::string reply = R"({"name":"rx_msg","min_pkts":1},{"name":"tx_msg","buf_index":3})";
+  return several({program(ask, false), program(reply, false)}, {flow_template(0, 1, 10, 0)}, {});
+}
+
+TEST(PortMtu, ADatagramThatIsTooLongForItsPortIsNotSentAndCounted) {
+  for (const uint32_t mtu : {kDatagramPacket, kDatagramPacket - 1, 0u}) {
+    RunOptions options;
+    options.duration = kSecond;
+    options.mtus = {mtu, mtu};
+    Network network({}, datagrams(), options);
+    ASSERT_TRUE(network.drain(10 * kSecond));
+    const auto client = network.run(Side::client).counters(Side::client)[0];
+    EXPECT_GE(client[udps_connects], 9u);
+    const bool fits = mtu != kDatagramPacket - 1;
+    EXPECT_EQ(client[udps_pkt_toobig], fits ? 0 : client[udps_connects]) << mtu;
+    EXPECT_EQ(client[udps_sndpkt], fits ? client[udps_connects] : 0) << mtu;
+  }
+}
+
+TEST(PortMtu, TagsTakeSomeOfItWhereTheyCount) {
+  for (const VlanTags tags : {VlanTags{}, vlan_tags(30, 40)}) {
+    Settings settings;
+    settings.tags = tags;
+    RunOptions options;
+    options.duration = kSecond;
+    options.mtus = {kDatagramPacket, kDatagramPacket};
+    options.tags_count = {true, true};
+    Network network(settings, datagrams(), options);
+    ASSERT_TRUE(network.drain(10 * kSecond));
+    const auto client = network.run(Side::client).counters(Side::client)[0];
+    EXPECT_GE(client[udps_connects], 9u);
+    EXPECT_EQ(client[udps_pkt_toobig], tags == VlanTags{} ? 0 : client[udps_connects]);
+  }
 }
 
 }  // namespace

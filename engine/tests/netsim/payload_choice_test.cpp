@@ -125,6 +125,31 @@ TEST(PayloadChoice, DatagramsChooseAtOnce) {
   }
 }
 
+/// A server template of all addresses, and one that a payload decides on, of some of them.
+std::string overlapping(bool mapped_first, bool alike) {
+  json mapped = flow_template(0, 3, 40, 1, kByFirstBytes);
+  json plain = flow_template(2, 3, 30, 2);
+  mapped["server_template"]["assoc"][0].update({{"ip_start", "48.0.0.5"}, {"ip_end", "48.0.0.9"}});
+  if (!alike) plain["server_template"]["glob_info"] = {{"tcp", {{"rxbufsize", 200'000}}}};
+  const std::vector<json> templates =
+      mapped_first ? std::vector{mapped, plain} : std::vector{plain, mapped};
+  return several({send(0, 1000), send(1, 4), send(2, 1000), answer(3), answer(1)}, templates,
+                 {"A", "B"});
+}
+
+TEST(PayloadChoice, TemplatesThatShareAnyAddressAcceptAlike) {
+  for (const bool mapped_first : {false, true}) {
+    Network({}, overlapping(mapped_first, true), {});
+    try {
+      Network({}, overlapping(mapped_first, false), {});
+      ADD_FAILURE() << "accepted, the mapped one first: " << mapped_first;
+    } catch (const ProfileError& error) {
+      EXPECT_NE(std::string(error.what()).find("same server tunables"), std::string::npos)
+          << error.what();
+    }
+  }
+}
+
 /// Of `tcp_profile`, with clients that say nothing in the first four seconds.
 std::string silent_profile() {
   json profile = json::parse(tcp_profile(false));
