@@ -21,13 +21,11 @@ void TimerWheel::insert_elsewhere(Flow& flow, Tick tick) {
 
 void TimerWheel::requeue(Flow& flow) {
   if (flow.armed == 0) return;
-  Tick earliest = 0;
-  bool any = false;
-  for (unsigned k = 0; k < kTimerKinds; ++k) {
-    if (!((flow.armed >> k) & 1)) continue;
-    if (!any || tick_before(flow.deadlines[k], earliest)) earliest = flow.deadlines[k];
-    any = true;
-  }
+  int32_t soonest = INT32_MAX;  // in ticks from `current_`
+  for (unsigned left = flow.armed; left != 0; left &= left - 1)
+    soonest =
+        std::min(soonest, static_cast<int32_t>(flow.deadlines[std::countr_zero(left)] - current_));
+  const Tick earliest = current_ + static_cast<uint32_t>(soonest);
   if (flow.timer_slot != kNowhere) {
     if (!tick_before(earliest, flow.timer_tick)) return;
     unlink(flow);

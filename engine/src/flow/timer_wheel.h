@@ -1,6 +1,7 @@
 #pragma once
 // A hierarchical timer wheel over flows (Varghese and Lauck, scheme 7), bounded work per call.
 
+#include <bit>
 #include <cassert>
 #include <cstdint>
 
@@ -76,11 +77,12 @@ class TimerWheel {
   size_t advance(Tick now, size_t budget, Handler&& expired) {
     size_t count = 0;
     for (; count < budget && (heads_[kDue] != Flow::kNone || turn(now)); ++count) {
-      Flow& flow = flows_[heads_[kDue]];
-      unlink(flow);
+      Flow& flow = take_due();
       prefetch_due();
-      for (unsigned k = 0; k < kTimerKinds && flow.armed != 0; ++k) {
-        if (!((flow.armed >> k) & 1) || tick_before(now, flow.deadlines[k])) continue;
+      for (unsigned left = flow.armed; left != 0; left &= left - 1) {
+        const auto k = static_cast<unsigned>(std::countr_zero(left));
+        const bool armed = ((flow.armed >> k) & 1) != 0;  // another timer's handler may disarm it
+        if (!armed || tick_before(now, flow.deadlines[k])) continue;
         flow.armed = static_cast<uint8_t>(flow.armed & ~(1u << k));
         expired(flow, static_cast<TimerKind>(k));
         if (flow.state == FlowState::free) break;
@@ -141,6 +143,14 @@ class TimerWheel {
       flows_[flow.timer_next].timer_previous = flow.timer_previous;
     if (slot < kNear && heads_[slot] == Flow::kNone) occupied_[slot / 64] &= ~(1ULL << (slot % 64));
     flow.timer_slot = kNowhere;
+  }
+  /// Takes the first flow out of the list of those whose time has come.
+  Flow& take_due() {
+    Flow& flow = flows_[heads_[kDue]];
+    heads_[kDue] = flow.timer_next;
+    if (flow.timer_next != Flow::kNone) flows_[flow.timer_next].timer_previous = Flow::kNone;
+    flow.timer_slot = kNowhere;
+    return flow;
   }
   void push(uint16_t slot, Flow& flow) {
     const uint32_t number = flows_.number_of(flow);
