@@ -106,9 +106,6 @@ void Opener::open(ProfileRun& run, std::span<Start> starts, Flow* parent) {
   }
   for (const Start& start : starts)
     if (start.opened) context_.prefetch_identity(table.first(start.key.hash));
-  if (table.is_large())
-    for (const Start& start : starts)
-      if (start.opened) context_.prefetch_identity(table.second(start.key.hash));
   for (Start& start : starts) start.opened = start.opened && open_flow(run, start, parent);
 }
 

@@ -19,17 +19,6 @@ constexpr uint32_t kNoEntry = FlowTable::kNone;
   if (!packet.key.ipv6()) packet.bucket = table.bucket(packet.key.hash);
 }
 
-/// Where what stands first in a packet's bucket is not its flow, what stands second may be.
-[[gnu::noinline]] void prefetch_second(Context& context, const FlowTable& table,
-                                       std::span<RxPacket> packets) {
-  for (RxPacket& packet : packets) {
-    const uint32_t entry = *packet.bucket;
-    if (entry == FlowTable::kNone) continue;
-    const FlowIdentity& first = table.identity(entry);
-    if (first.ports != packet.key.ports) packet.flow = context.prefetch(first.table_next);
-  }
-}
-
 }  // namespace
 
 // In rounds: the buckets of the table have to come first.
@@ -50,8 +39,6 @@ constexpr uint32_t kNoEntry = FlowTable::kNone;
   }
   for (RxPacket* packet = packets_.data(); packet != end; ++packet)
     packet->flow = context.prefetch(*packet->bucket);
-  if (table.is_large()) [[unlikely]]
-    prefetch_second(context, table, {packets_.data(), frames.size()});
   return {packets_.data(), frames.size()};
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t kFirstBuckets = 1024;
 /// How many splits before its own a bucket's first entry is prefetched.
-constexpr uint32_t kSplitAhead = 8;
+constexpr uint32_t kSplitAhead = 16;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ FlowTable::FlowTable(Pool<Flow>& flows, TimeWaits& waits, const Ipv6Prefixes& pr
       waits_(waits),
       prefixes_(prefixes),
       seed_((seed | 1) ^ 0x9e37'79b9'7f4a'7c15ULL),
-      bucket_limit_(std::bit_ceil(capacity < kFirstBuckets ? kFirstBuckets : capacity) * 2),
+      bucket_limit_(std::bit_ceil(capacity < kFirstBuckets ? kFirstBuckets : capacity) * 4),
       bucket_count_(kFirstBuckets),
       mask_(kFirstBuckets - 1) {
   bytes_ = size_t{bucket_limit_} * sizeof(uint32_t);

@@ -54,16 +54,11 @@ class alignas(64) FlowTable {
     if (datagram) key.hash |= FlowKey::kDatagram;
     return key;
   }
-  /// Where the first entry of a bucket stands, to prefetch; kNone: the bucket is empty. Valid until
-  /// the next insertion.
+  /// Where the first entry of a bucket stands, to prefetch; kNone: the bucket is empty. Once flows
+  /// are inserted, it may be the place of others.
   const uint32_t* bucket(uint32_t hash) const { return &buckets_[bucket_of(hash)]; }
   void prefetch(uint32_t hash) const { __builtin_prefetch(bucket(hash)); }
   uint32_t first(uint32_t hash) const { return *bucket(hash); }
-  /// What stands behind it.
-  uint32_t second(uint32_t hash) const {
-    const uint32_t entry = first(hash);
-    return entry == kNone ? kNone : identity(entry).table_next;
-  }
   /// The entry under a key over IPv4, or kNone.
   uint32_t find_v4(const FlowKey& key) const {
     uint32_t entry = first(key.hash);
@@ -99,8 +94,6 @@ class alignas(64) FlowTable {
     --size_;
   }
   uint32_t size() const { return size_; }
-  /// What tells its entries has left the caches: a line of each takes 32 MB and more.
-  bool is_large() const { return size_ >= 1u << 19; }
   size_t touched_bytes() const { return size_t{bucket_count_} * sizeof(uint32_t); }
 
  private:
@@ -118,9 +111,10 @@ class alignas(64) FlowTable {
     return bucket < bucket_count_ ? bucket : bucket & (mask_ >> 1);
   }
   uint32_t find_v6(const FlowKey& key, const IpAddress& remote, const IpAddress& local) const;
-  /// Two flows to three buckets: short chains for little memory.
+  /// Three buckets to a flow: what stands before it in its bucket would be a line of memory that is
+  /// in no cache, where many are open, and costs more than 12 bytes do.
   bool crowded() const {
-    return uint64_t{size_ + 1} * 3 > uint64_t{bucket_count_} * 2 && bucket_count_ < bucket_limit_;
+    return uint64_t{size_ + 1} * 3 > bucket_count_ && bucket_count_ < bucket_limit_;
   }
   /// What leads to an entry, which is in the table.
   uint32_t* link_to(uint32_t entry, uint32_t hash) {
