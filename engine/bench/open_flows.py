@@ -55,7 +55,9 @@ def figures_of(flows: int) -> tuple[Measured, Measured, Measured, Measured]:
     return (
         Measured(
             Figure(
-                f"time, {open_flows}", "ns", f"the thread's own for a connection, both ends; {WHAT}"
+                f"time, {open_flows}",
+                "ns",
+                f"the thread's own for a connection, both ends, in quiet moments; {WHAT}",
             )
         ),
         Measured(
