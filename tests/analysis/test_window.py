@@ -146,6 +146,24 @@ def test_growth_is_cut_to_the_phase_and_summed_over_series() -> None:
     assert seen.rate(metrics.CPU_TIME, kind="idle") == 5
 
 
+def test_a_counter_that_a_reading_lacked_began_at_zero_then() -> None:
+    """It was "no growth": of a thread, an error or a rule that first came in the window."""
+    usual = [(START - 1, 3.0), (START, 5.0), (START + 5, 10.0), (START + 10, 15.0)]
+    new = [(START + 5, 4.0), (START + 10, 40.0)]
+    trial = Trial("made", 1, 1, ConstantLoad(offered_cps=1), 0, phases={"sustain": SUSTAIN})
+    for name, points in (("usual", usual), ("new", new)):
+        trial.samples += [COUNT.sample(time, value, name=name) for time, value in points]
+    late = [COUNT.sample(START + 2, 1000.0, name="of another reader")]
+    late.append(COUNT.sample(START + 9.9, 1007.0, name="of another reader"))
+    assert Readings(trial).growth(COUNT, name="new") == 40
+    assert Readings(trial).growth(COUNT) == 50
+    trial.samples += late
+    assert Readings(trial).growth(COUNT, name="of another reader") is None, "it is not known when"
+    first = COUNT.unknown(START - 1, "it failed", name="new")
+    trial.samples.append(first)
+    assert Readings(trial).growth(COUNT, name="new") is None, "it was there, and not known"
+
+
 def test_level_is_the_median_of_each_series_summed() -> None:
     seen = readings(
         gauge("slab.bytes", (10, 900, 20), {"cache": "TCP"}),

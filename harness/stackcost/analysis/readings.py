@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterator
 from copy import copy
 from functools import wraps
+from itertools import pairwise
 from typing import Any, Self, TypeVar
 
 from stackcost.analysis import window as cutting
@@ -37,6 +38,7 @@ class Readings:
         self.trial, self.phase, self.cpus = trial, "sustain", tuple(cpus)
         self._found: dict[Hashable, Any] = {}
         self._known: dict[tuple[str, Labels], cutting.Known] = {}
+        self._before: dict[str, dict[float, float]] = {}
         self._metrics = _by_series(trial.samples)
         self.phases, self.warm_up_s = dict(trial.phases), None
         if "unsteady" in trial.traffic.flags:  # so a steady rate was asked for
@@ -138,8 +140,24 @@ class Readings:
             return None
         key = metric.name, labels
         if key not in self._known:
-            self._known[key] = cutting.known_values(self._metrics[metric.name][labels])
+            samples = self._metrics[metric.name][labels]
+            known = cutting.known_values(samples)
+            if samples[0].kind is Kind.COUNTER and (began := self._began(metric, samples)):
+                known = [(began, 0.0), *known]
+            self._known[key] = known
         return cut(self._known[key], self.window)
+
+    def _began(self, metric: Metric, samples: list[Sample]) -> float | None:
+        """When a counter was still at zero: at the reading before its first one, if that reading
+        lacked it, but had others that were read with it. None of one that was always there.
+        """
+        if metric.name not in self._before:
+            before = self._before[metric.name] = dict[float, float]()
+            for series in self._metrics[metric.name].values():
+                moments = sorted(sample.time for sample in series)
+                for earlier, moment in pairwise(moments):
+                    before[moment] = max(earlier, before.get(moment, earlier))
+        return self._before[metric.name].get(min(sample.time for sample in samples))
 
     def _matching(
         self, metric: Metric, wanted: dict[str, str]
