@@ -23,8 +23,8 @@ from stackcost.analysis.figures import registry
 from stackcost.analysis.figures.figure import Declared
 from stackcost.cli.application import app
 from stackcost.experiment.schema import Experiment
-from stackcost.library.columns import TABLES, Column
-from stackcost.library.run import Run
+from stackcost.report.library.columns import TABLES, Column
+from stackcost.report.library.run import Run
 
 DOCS = Path(__file__).resolve().parent
 SCRIPTS = DOCS.parent / "script"

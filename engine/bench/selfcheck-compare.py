@@ -20,13 +20,13 @@ from typing import Any
 from rich.console import Console
 from tools.machine import cpus
 
-from stackcost.analysis.comparison import Comparison, Design, compare
+from stackcost.analysis.comparing.comparison import Comparison, Design, compare
+from stackcost.analysis.comparing.system_series import SystemFigures, cost_series, figures_of
 from stackcost.analysis.summary import TrialRow
-from stackcost.analysis.system_series import SystemFigures, cost_series, figures_of
-from stackcost.analysis.thresholds import RATE
+from stackcost.analysis.trial.thresholds import RATE
 from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
-from stackcost.results.stored import summary_of
+from stackcost.report.results.stored import summary_of
 from stackcost.runs.comparison import run_experiment
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -5,15 +5,15 @@
     run.kinds("server_cpu").groupby(["system", "kind"])["value"].median()
 
 Importing this takes no time and touches nothing: pandas is imported once a run is opened. Nothing
-here starts a program, needs root, or executes code of a run. `stackcost.library.run.Run` has all of
-it; every other part of stackcost is a package below this one.
+here starts a program, needs root, or executes code of a run. `stackcost.report.library.run.Run`
+has all of it; every other part of stackcost is a package below this one.
 """
 
 from os import PathLike
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stackcost.library.run import Run
+    from stackcost.report.library.run import Run
 
 __all__ = ["open"]
 
@@ -24,6 +24,6 @@ def open(*runs: str | PathLike[str]) -> "Run":
     `runs`: folders, or names of folders in `results` below the current one. Without any, those that
     `stackcost lab` was given. StackcostError when one is not there or cannot be read.
     """
-    from stackcost.library.run import Run
+    from stackcost.report.library.run import Run
 
     return Run.open(runs)

@@ -1,7 +1,7 @@
 """RFC 9411's criteria, held against trials whose timeline is known."""
 
-from stackcost.analysis.acceptance import acceptance
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.trial.acceptance import acceptance
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.sample import Kind, Sample
 from stackcost.contracts.tls import STEPS, TlsCounts, TlsSettings

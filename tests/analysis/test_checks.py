@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from stackcost.analysis import core_time, cpu
-from stackcost.analysis.checks import Check, checks
-from stackcost.analysis.flags import disturbances, flags_of
+from stackcost.analysis.cost import core_time, cpu
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.trial.checks import Check, checks
+from stackcost.analysis.trial.flags import disturbances, flags_of
 from stackcost.contracts.counts import Limits, Schedule, Usage
 from stackcost.contracts.load import HttpClients
 from stackcost.contracts.trial import Trial

@@ -6,16 +6,22 @@ import numpy as np
 import pytest
 from scipy.stats import wilcoxon
 
-from stackcost.analysis.comparison import Comparison, Design, Question, compare, compare_all
-from stackcost.analysis.series import Series
-from stackcost.analysis.significance import (
+from stackcost.analysis.comparing.comparison import (
+    Comparison,
+    Design,
+    Question,
+    compare,
+    compare_all,
+)
+from stackcost.analysis.comparing.series import Series
+from stackcost.analysis.comparing.significance import (
     holm,
     least_p,
     p_of_pairs,
     pairs_needed,
     values_needed,
 )
-from stackcost.analysis.thresholds import RATE
+from stackcost.analysis.trial.thresholds import RATE
 
 SIDES, PAIRS = Design(paired=False), Design(paired=True)
 

@@ -3,8 +3,8 @@
 import pytest
 
 from stackcost.analysis.figures import counted
-from stackcost.analysis.function_table import table
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.why.function_table import table
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from stackcost.analysis import ranks
+from stackcost.analysis.comparing import ranks
 from stackcost.analysis.spread import median_interval
 
 DRAWS = 1500

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from stackcost.analysis import breakdown, core_time, cpu, flows, http
-from stackcost.analysis.core_time import core_seconds
-from stackcost.analysis.cpu import backend_cost, server_total
-from stackcost.analysis.memory import components
+from stackcost.analysis.cost import breakdown, core_time, cpu, flows, http
+from stackcost.analysis.cost.core_time import core_seconds
+from stackcost.analysis.cost.cpu import backend_cost, server_total
+from stackcost.analysis.cost.user_share import divided
+from stackcost.analysis.memory.memory import components
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import core_shares, summarise
-from stackcost.analysis.user_share import divided
 from stackcost.contracts.load import HttpClients
 from stackcost.contracts.metrics import IDLE_TASK, POLL_ROLE, TASK_TIME
 from stackcost.contracts.trial import Trial

@@ -3,10 +3,10 @@
 import pytest
 
 from stackcost.analysis.ceiling.bottleneck import find_bottleneck
-from stackcost.analysis.diagnosis import diagnosis
-from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
+from stackcost.analysis.trial.diagnosis import diagnosis
+from stackcost.analysis.trial.flags import flags_of
 from stackcost.contracts.counts import FramesPassed
 from stackcost.contracts.trial import Trial
 from stackcost.report.flags import flag_lines, not_held

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis import http
+from stackcost.analysis.cost import http
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.http import HttpCounts

@@ -1,10 +1,10 @@
 """A window in which no connection ended has no figure per connection, and says why."""
 
-from stackcost.analysis.checks import checks
-from stackcost.analysis.flags import disturbances, failures_of, flags_of
-from stackcost.analysis.overload import overload
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summary import Level
+from stackcost.analysis.trial.checks import checks
+from stackcost.analysis.trial.flags import disturbances, failures_of, flags_of
+from stackcost.analysis.trial.overload import overload
 from stackcost.contracts.load import rate_words
 from stackcost.contracts.trial import Trial
 from tests.analysis.http_trials import asked, summary

@@ -19,11 +19,17 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from stackcost.analysis.between_runs import ASSUMED, blocks_of, of_history
-from stackcost.analysis.comparison import Comparison, Design, Question, compare, compare_all
-from stackcost.analysis.series import Series
-from stackcost.analysis.system_series import ROUNDS_OF_A_RUN, between_runs
-from stackcost.analysis.thresholds import POWER, RATE
+from stackcost.analysis.comparing.between_runs import ASSUMED, blocks_of, of_history
+from stackcost.analysis.comparing.comparison import (
+    Comparison,
+    Design,
+    Question,
+    compare,
+    compare_all,
+)
+from stackcost.analysis.comparing.series import Series
+from stackcost.analysis.comparing.system_series import ROUNDS_OF_A_RUN, between_runs
+from stackcost.analysis.trial.thresholds import POWER, RATE
 
 STORED = Path(__file__).resolve().parents[1] / "fixtures" / "rounds" / "neighbours.json"
 CALM = range(6, 15)  # rounds in which neighbours left most of the time free

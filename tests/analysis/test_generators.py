@@ -2,10 +2,10 @@
 
 import dataclasses
 
-from stackcost.analysis import generators
-from stackcost.analysis.flags import flags_of
+from stackcost.analysis.cost import generators
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
+from stackcost.analysis.trial.flags import flags_of
 from stackcost.contracts.counts import GeneratorShare, Schedule
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial

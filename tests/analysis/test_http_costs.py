@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from stackcost.analysis.significance import holm
+from stackcost.analysis.comparing.significance import holm
 from stackcost.analysis.spread import spread
 from stackcost.analysis.summary import Level, Summary
 from stackcost.report.http_tls import KINDS, tls_costs, tls_parts_answer

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis import steadiness, thresholds
-from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summary import Summary
+from stackcost.analysis.trial import steadiness, thresholds
+from stackcost.analysis.trial.flags import flags_of
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
-from stackcost.results.stored import summary_of
+from stackcost.report.results.stored import summary_of
 from stackcost.store import RunFolder, trial_lines
 from tests.analysis.stored_runs import INTERRUPTED, SMALL
 from tests.analysis.trials import client_counters, counter, load_trial

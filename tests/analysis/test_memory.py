@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from stackcost.analysis.figures.registry import OF_MEMORY, computed
-from stackcost.analysis.memory import fit, lines
-from stackcost.analysis.memory_total import HoldTrials
+from stackcost.analysis.memory.memory import fit, lines
+from stackcost.analysis.memory.memory_total import HoldTrials
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.spread import Spread
 from stackcost.contracts.counts import FramesPassed

@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from stackcost.analysis.checks import checks
-from stackcost.analysis.diagnosis import diagnosis
-from stackcost.analysis.flags import flags_of
-from stackcost.analysis.overload import overload
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
+from stackcost.analysis.trial.checks import checks
+from stackcost.analysis.trial.diagnosis import diagnosis
+from stackcost.analysis.trial.flags import flags_of
+from stackcost.analysis.trial.overload import overload
 from stackcost.contracts.network import NetworkCounts, NetworkSettings
 from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial

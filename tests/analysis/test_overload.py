@@ -2,13 +2,13 @@
 
 import pytest
 
-from stackcost.analysis.overload import overload
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
+from stackcost.analysis.trial.overload import overload
 from stackcost.contracts.trial import Trial
 from stackcost.report.answers import cpu_answer
+from stackcost.report.results.opened import OpenedRuns
 from stackcost.report.story import reading
-from stackcost.results.opened import OpenedRuns
 from tests.analysis.runs import CONTEXT, context_with
 from tests.analysis.trials import add_other_program, load_trial
 from tests.report.opened import opened_costs

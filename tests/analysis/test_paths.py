@@ -9,7 +9,6 @@ from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
-from stackcost.published.tables import sidecar_table
 from stackcost.report.paths import (
     added,
     added_bytes,
@@ -19,6 +18,7 @@ from stackcost.report.paths import (
     paths_answer,
     rule_lines,
 )
+from stackcost.report.published.tables import sidecar_table
 from tests.analysis.runs import context_with
 from tests.analysis.trials import add_backend, gauge, hold_trial, load_trial
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console
 
-from stackcost.analysis.flags import disturbances
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
+from stackcost.analysis.trial.flags import disturbances
 from stackcost.collect.engine import engine_time
 from stackcost.contracts.metrics import PROCESS_PSS
 from stackcost.contracts.trial import Trial

@@ -10,7 +10,8 @@ from stackcost.analysis.ceiling.controller import search
 from stackcost.analysis.ceiling.settings import settings_for
 from stackcost.analysis.ceiling.summarise import summarise_ceilings
 from stackcost.analysis.ceiling.summary import CeilingSummary
-from stackcost.analysis.event_summary import EventSummary, summarise_events
+from stackcost.analysis.comparing.system_series import figures_of, questions
+from stackcost.analysis.device.event_summary import EventSummary, summarise_events
 from stackcost.analysis.figures import registry
 from stackcost.analysis.figures.figure import Figure, Of, Values
 from stackcost.analysis.figures.groups import LoadTrials
@@ -18,10 +19,9 @@ from stackcost.analysis.head import Head, definition
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
-from stackcost.analysis.system_series import figures_of, questions
 from stackcost.contracts.collector import CollectedFigure
 from stackcost.contracts.counts import FramesPassed
-from stackcost.library import export
+from stackcost.report.library import export
 from tests.analysis.http_trials import asked, cached, summary
 from tests.analysis.runs import CONTEXT, compared
 from tests.analysis.test_generators import of_two

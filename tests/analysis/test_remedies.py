@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from stackcost.analysis import remedies
-from stackcost.analysis.flags import disturbances
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.trial import remedies
+from stackcost.analysis.trial.flags import disturbances
 from stackcost.contracts.counts import Schedule
 from stackcost.contracts.load import ConstantLoad, HttpClients
 from stackcost.contracts.trial import Trial

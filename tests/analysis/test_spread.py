@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackcost.analysis.comparison import Design, compare
-from stackcost.analysis.ranks import effect_of_pairs
-from stackcost.analysis.series import Series
+from stackcost.analysis.comparing.comparison import Design, compare
+from stackcost.analysis.comparing.ranks import effect_of_pairs
+from stackcost.analysis.comparing.series import Series
 from stackcost.analysis.spread import Spread, spread
 
 

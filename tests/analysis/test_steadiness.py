@@ -4,7 +4,7 @@ from itertools import accumulate
 import pytest
 
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.steadiness import completed_series, steadiness, warm_up_end
+from stackcost.analysis.trial.steadiness import completed_series, steadiness, warm_up_end
 from stackcost.contracts import metrics
 from stackcost.contracts.window import Window
 from tests.analysis.trials import END, START, load_trial

@@ -2,11 +2,11 @@
 
 import pytest
 
-from stackcost.analysis.between_runs import ASSUMED
-from stackcost.analysis.comparison import Comparison, compare_all
+from stackcost.analysis.comparing.between_runs import ASSUMED
+from stackcost.analysis.comparing.comparison import Comparison, compare_all
+from stackcost.analysis.comparing.system_series import SystemFigures, questions, together
 from stackcost.analysis.head import SystemFigure
 from stackcost.analysis.spread import spread
-from stackcost.analysis.system_series import SystemFigures, questions, together
 
 LOADS = (1000.0, 2000.0)
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from stackcost.analysis.checks import checks
-from stackcost.analysis.cpu import server_total, why_no_cost
-from stackcost.analysis.flags import flags_of
-from stackcost.analysis.flows import completed_in
+from stackcost.analysis.cost.cpu import server_total, why_no_cost
+from stackcost.analysis.cost.flows import completed_in
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.trial.checks import checks
+from stackcost.analysis.trial.flags import flags_of
 from stackcost.contracts.latency import TLS_HANDSHAKE
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.sample import Kind, Sample

@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from stackcost.analysis.thresholds import RATE
-from stackcost.analysis.trend import Measurement, Subject, Trend, trends
+from stackcost.analysis.comparing.trend import Measurement, Subject, Trend, trends
+from stackcost.analysis.trial.thresholds import RATE
 
 OF = Subject("front end", "nginx/kernel", "server_cpu_total", "us", "01234567")
 BEGAN = datetime(2026, 1, 1, 3, tzinfo=UTC)

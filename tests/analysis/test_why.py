@@ -5,13 +5,13 @@ from math import sqrt
 import pytest
 from ruamel.yaml import YAML
 
-from stackcost.analysis.attribution import attribution, by_category, why_none
-from stackcost.analysis.core_time import core_seconds
-from stackcost.analysis.cpu import server_cost
-from stackcost.analysis.function_table import FILE, UNMATCHED, table
+from stackcost.analysis.cost.core_time import core_seconds
+from stackcost.analysis.cost.cpu import server_cost
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
-from stackcost.analysis.thresholds import SHARE_SAMPLES
+from stackcost.analysis.trial.thresholds import SHARE_SAMPLES
+from stackcost.analysis.why.attribution import attribution, by_category, why_none
+from stackcost.analysis.why.function_table import FILE, UNMATCHED, table
 from stackcost.contracts.metrics import RETURNS
 from stackcost.contracts.sample import Kind, Sample
 from stackcost.contracts.trial import Trial

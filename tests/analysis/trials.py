@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from hdrh.histogram import HdrHistogram
 
-from stackcost.analysis.core_time import CpuSeconds, core_seconds
+from stackcost.analysis.cost.core_time import CpuSeconds, core_seconds
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.latency import HIGHEST_US, SIGNIFICANT_FIGURES
 from stackcost.contracts.load import ConstantLoad, CountedLoad, HeldFlows

@@ -11,7 +11,7 @@ from rich.console import Console
 from stackcost.bed import lock
 from stackcost.bed.lock import ACTIVE, LockedError, RunLock, lock_when_free
 from stackcost.cli.wait import alone
-from stackcost.live.watch import Watch
+from stackcost.runs.live.watch import Watch
 from stackcost.runs.observers import observed_by
 
 OTHER_RUN = """

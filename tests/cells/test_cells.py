@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from stackcost.cells.beds import read_beds
-from stackcost.cells.folder import CELL, CellRecord, SetFolder
-from stackcost.cells.plan import Cell, cells_of
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.system import pairs
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment
+from stackcost.runs.cells.beds import read_beds
+from stackcost.runs.cells.folder import CELL, CellRecord, SetFolder
+from stackcost.runs.cells.plan import Cell, cells_of
 from stackcost.store import Manifest, RunFolder
 from tests.hosts.test_on_bed import PLAN
 from tests.runs.made_up import EXPERIMENT

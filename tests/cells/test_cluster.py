@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import psutil
 import pytest
 
-from stackcost.cells.cluster import LOOPBACK, own_cluster
-from stackcost.cells.worker import BED
+from stackcost.runs.cells.cluster import LOOPBACK, own_cluster
+from stackcost.runs.cells.worker import BED
 from tests.runs.made_up import EXPERIMENT
 
 PORT = 18_787

@@ -17,7 +17,7 @@ from tests.hosts.test_on_bed import STACKCOST
 HUNG_S = 1200
 pytestmark = [pytest.mark.bed, pytest.mark.long, pytest.mark.timeout(3 * HUNG_S)]
 SCHEDULER = "tls://127.0.0.1:8786"
-MEASURING = "stackcost.cells.measure"
+MEASURING = "stackcost.runs.cells.measure"
 
 
 @pytest.fixture(scope="module")

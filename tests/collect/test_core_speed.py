@@ -7,8 +7,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from stackcost.analysis.cost.slowed import slowed_share
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.slowed import slowed_share
 from stackcost.collect.core_speed import CoreSpeed
 from stackcost.contracts import metrics
 from stackcost.contracts.load import ConstantLoad

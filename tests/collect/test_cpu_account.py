@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.bench.tools.selfcheck.least_time import SWITCH_TWICE
-from stackcost.analysis.core_time import seconds_by_process
+from stackcost.analysis.cost.core_time import seconds_by_process
 from stackcost.collect import cpu_account
 from stackcost.collect.bpf import BpfObject
 from stackcost.collect.cpu import CpuTime

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.trial.flags import flags_of
 from stackcost.collect import kernel_log
 from stackcost.collect.kernel_log import KINDS, KernelLog, kinds_of
 from stackcost.contracts.errors import StackcostError

@@ -11,7 +11,7 @@ import pytest
 
 from engine.bench.tools.selfcheck.least_time import TO_SELF
 from engine.bench.tools.selfcheck.rules import CHAIN_RULES, SKIPPING_PORT, Send, Sends, apply_rules
-from stackcost.analysis.function_table import table
+from stackcost.analysis.why.function_table import table
 from stackcost.collect.cpu_account import CpuAccount
 from stackcost.collect.sampler import Sampler
 from stackcost.collect.stack_samples import StackSamples

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from stackcost.analysis.function_table import table
+from stackcost.analysis.why.function_table import table
 from stackcost.collect.sampler import Sampler
 from stackcost.collect.slab_owners import EVERY, SlabOwners
 from stackcost.contracts.sample import Sample

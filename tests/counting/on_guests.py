@@ -11,8 +11,8 @@ import pytest
 from rich.console import Console
 
 from stackcost.analysis.figures.counted import by_category, counts, system_calls, total
-from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.trial.flags import flags_of
 from stackcost.contracts.stack import KERNEL
 from stackcost.counting.server import SERVES
 from stackcost.experiment.read_file import read_experiment

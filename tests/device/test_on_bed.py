@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis.event_summary import EventResult, summarise_events
-from stackcost.analysis.mix import mix_steps
+from stackcost.analysis.device.event_summary import EventResult, summarise_events
+from stackcost.analysis.device.mix import mix_steps
 from stackcost.bed.network import existing_namespaces
 from stackcost.contracts.event_settings import EventSettings
 from stackcost.contracts.load import DeviceEvent, MixedLoad

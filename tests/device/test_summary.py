@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from stackcost.analysis.event_summary import EventResult, summarise_events
+from stackcost.analysis.device.event_summary import EventResult, summarise_events
 from stackcost.cli.entry import app
 from stackcost.contracts.event_settings import EventSettings
 from stackcost.contracts.trial import Trial
 from stackcost.report.device import sentences
 from stackcost.report.listing import runs_in
-from stackcost.results.computed import summarise_again
+from stackcost.report.results.computed import summarise_again
 from stackcost.runs.device import (
     PATTERN_TLS,
     ceilings_over_tls,

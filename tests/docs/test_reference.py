@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from stackcost.experiment.schema import Experiment
-from stackcost.library.columns import TABLES
+from stackcost.report.library.columns import TABLES
 from tests.docs.pages import DOCS, REPOSITORY, anchors, reference
 
 

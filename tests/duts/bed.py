@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from stackcost.analysis import core_time, cpu
+from stackcost.analysis.cost import core_time, cpu
 from stackcost.analysis.readings import Readings
 from stackcost.bed.lock import RunLock
 from stackcost.contracts.load import CeilingKind, ConstantLoad

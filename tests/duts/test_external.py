@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stackcost.analysis.device import lost_frames
+from stackcost.analysis.device.device import lost_frames
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.read_file import read_experiment
 from stackcost.runs.device import events_for, experiment_of

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
-from stackcost.analysis.core_time import sum_of
-from stackcost.analysis.cpu import backend_cost, uncorrected_cost
+from stackcost.analysis.cost.core_time import sum_of
+from stackcost.analysis.cost.cpu import backend_cost, uncorrected_cost
 from stackcost.contracts.server import Server
 from stackcost.servers.registry import server_class
 from stackcost.session.profile_session import ProfileSession

@@ -7,9 +7,8 @@ from typing import TypeVar
 
 import pytest
 
-from stackcost.analysis import device
-from stackcost.analysis.core_time import sum_of
-from stackcost.analysis.cpu import (
+from stackcost.analysis.cost.core_time import sum_of
+from stackcost.analysis.cost.cpu import (
     KINDS,
     MICROSECONDS,
     backend_cost,
@@ -17,7 +16,8 @@ from stackcost.analysis.cpu import (
     server_total,
     uncorrected_cost,
 )
-from stackcost.analysis.event_summary import summarise_events
+from stackcost.analysis.device.device import device
+from stackcost.analysis.device.event_summary import summarise_events
 from stackcost.bed.network import existing_namespaces
 from stackcost.contracts import metrics
 from stackcost.contracts.endpoint import Endpoint

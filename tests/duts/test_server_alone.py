@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stackcost.analysis.cpu import uncorrected_total
+from stackcost.analysis.cost.cpu import uncorrected_total
 from stackcost.contracts.tuning import CONGESTION_CONTROL
 from stackcost.contracts.wiring import SERVER_INTERFACE, SERVER_NAMESPACE
 from stackcost.host.namespace import execute

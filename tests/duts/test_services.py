@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from scipy.stats import linregress
 
-from stackcost.analysis import device
-from stackcost.analysis.cpu import server_cost
+from stackcost.analysis.cost.cpu import server_cost
+from stackcost.analysis.device.device import device
 from stackcost.duts.base import Dut
 from stackcost.files import DUTS
 from stackcost.host.namespace import execute

@@ -14,16 +14,16 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.trial.flags import flags_of
 from stackcost.bed.network import existing_namespaces
 from stackcost.contracts.load import HeldFlows
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.profile_load import NO_MEMORY
 from stackcost.experiment.read_file import read_experiment
 from stackcost.host.liveness import descendants
+from stackcost.report.results.stored import summary_of
 from stackcost.report.story import of_trials
-from stackcost.results.stored import summary_of
 from stackcost.runs import record
 from stackcost.runs.comparison import run_experiment
 from stackcost.store import RunFolder

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stackcost.analysis.machines import differences
+from stackcost.analysis.comparing.machines import differences
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.read_file import read_experiment
 from stackcost.runs.comparison import plan

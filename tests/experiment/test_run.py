@@ -14,8 +14,8 @@ import stackcost
 from stackcost.analysis.summary import Summary
 from stackcost.bed.network import existing_namespaces
 from stackcost.contracts.load import HeldFlows
-from stackcost.library.export import table
 from stackcost.report.difference import Side, difference
+from stackcost.report.library.export import table
 from tests.experiment.command import (
     REPOSITORY,
     read_until,

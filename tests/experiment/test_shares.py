@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from stackcost.experiment.read_file import read_experiment
-from stackcost.results.stored import summary_of
+from stackcost.report.results.stored import summary_of
 from stackcost.runs.comparison import resume_experiment, run_experiment
 from stackcost.runs.slowest import SET_ASIDE
 from tests.experiment.command import short_compare

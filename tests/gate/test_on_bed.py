@@ -11,8 +11,8 @@ from stackcost.bed.network import existing_namespaces
 from stackcost.gate.baseline import setup_of
 from stackcost.gate.figure import CEILING, WHOLE_CORES
 from stackcost.gate.measure import ThisMachine, target_of
-from stackcost.results.computed import computed
-from stackcost.results.stored import summary_of
+from stackcost.report.results.computed import computed
+from stackcost.report.results.stored import summary_of
 from stackcost.store import RunFolder
 from tests.gate.test_plugin import INSTALLED, MODULE
 

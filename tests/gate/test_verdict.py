@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis.between_runs import BetweenRuns
-from stackcost.analysis.remedies import HOST, PROGRAMS
-from stackcost.analysis.thresholds import BETWEEN_MEASUREMENTS, RATE
+from stackcost.analysis.comparing.between_runs import BetweenRuns
+from stackcost.analysis.trial.remedies import HOST, PROGRAMS
+from stackcost.analysis.trial.thresholds import BETWEEN_MEASUREMENTS, RATE
 from stackcost.gate.figure import WHOLE_CORES
 from stackcost.gate.gate import measure_comparable, measure_until_decided
 from stackcost.gate.trial import GateTrial, disturbance, left_out, left_out_words

@@ -18,9 +18,9 @@ import yaml
 from rich.console import Console
 from typer.testing import CliRunner
 
-from stackcost.analysis.cpu import server_total, why_no_cost
-from stackcost.analysis.flags import flags_of
+from stackcost.analysis.cost.cpu import server_total, why_no_cost
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.trial.flags import flags_of
 from stackcost.bed.guest_machine import (
     IMAGES,
     KERNELS,
@@ -38,7 +38,7 @@ from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.wiring import NAMESPACE_PREFIX
 from stackcost.experiment.read_file import read_experiment
-from stackcost.results.stored import hosts_of
+from stackcost.report.results.stored import hosts_of
 from stackcost.runs.comparison import run_experiment
 from stackcost.store import RunFolder
 from tests.hosts.lab import NGINX_ALONE

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis import cpu
-from stackcost.analysis.flags import disturbances, flags_of
+from stackcost.analysis.cost import cpu
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import summarise
+from stackcost.analysis.trial.flags import disturbances, flags_of
 from stackcost.collect.guest import Guest
 from stackcost.contracts.counts import Schedule
 from stackcost.contracts.load import ConstantLoad

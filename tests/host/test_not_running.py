@@ -11,8 +11,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from stackcost.analysis.flags import disturbances
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.trial.flags import disturbances
 from stackcost.contracts.load import HttpClients
 from stackcost.host.not_running import NotRunning
 from tests.analysis.http_trials import asked

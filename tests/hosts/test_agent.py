@@ -15,8 +15,8 @@ from typing import get_type_hints
 import pytest
 from pydantic import TypeAdapter
 
-from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.trial.flags import flags_of
 from stackcost.collect.cpu_account import Detail
 from stackcost.contracts.counts import Limits, StackCheck, Usage
 from stackcost.contracts.errors import StackcostError

@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.trial.flags import flags_of
 from stackcost.contracts.counts import Clock
 from stackcost.hosts.clock import EXCHANGES, compare_clocks, over_a_trial
 from stackcost.store.trial_lines import decode, encode

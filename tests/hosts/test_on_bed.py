@@ -15,8 +15,8 @@ from typing import Any
 import psutil
 import pytest
 
-from stackcost.analysis.cpu import MICROSECONDS, uncorrected_total
-from stackcost.analysis.flows import completed_in
+from stackcost.analysis.cost.cpu import MICROSECONDS, uncorrected_total
+from stackcost.analysis.cost.flows import completed_in
 from stackcost.analysis.readings import Readings
 from stackcost.collect.network import ESTABLISHED
 from stackcost.collect.softnet import PROCESSED

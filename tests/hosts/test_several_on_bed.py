@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from stackcost.analysis import generators
+from stackcost.analysis.cost import generators
 from stackcost.contracts.load import ConstantLoad, HeldFlows
 from stackcost.contracts.trial import CUT_SHORT, Trial
 from stackcost.host.waiting import wait_until

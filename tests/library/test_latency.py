@@ -13,7 +13,7 @@ from stackcost.contracts.counts import Second
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
-from stackcost.library.export import write_logs
+from stackcost.report.library.export import write_logs
 from stackcost.report.plots import as_svg, latency_over_time
 from stackcost.store import RunFolder
 from tests.analysis.trials import SUSTAIN, encoded, load_trial

@@ -10,13 +10,13 @@ import pandas
 import pytest
 
 import stackcost
-from stackcost.analysis.event_summary import EventSummary, MixResult, MixStepResult
+from stackcost.analysis.device.event_summary import EventSummary, MixResult, MixStepResult
+from stackcost.analysis.device.mix import Step
 from stackcost.analysis.figures import registry
-from stackcost.analysis.mix import Step
 from stackcost.contracts.errors import StackcostError
-from stackcost.library.columns import TABLES
-from stackcost.library.run import Run
-from stackcost.results.opened import OpenedRuns
+from stackcost.report.library.columns import TABLES
+from stackcost.report.library.run import Run
+from stackcost.report.results.opened import OpenedRuns
 from stackcost.store import Manifest
 from tests.analysis.stored_runs import INTERRUPTED, SMALL
 from tests.report.fixtures import ALL, COSTS, RUNS

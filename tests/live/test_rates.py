@@ -3,7 +3,7 @@
 import pytest
 
 from stackcost.contracts.sample import Kind, Sample
-from stackcost.live.rates import CACHES, LiveRates
+from stackcost.runs.live.rates import CACHES, LiveRates
 
 CLIENT = {"engine": "generator", "side": "client"}
 

@@ -14,14 +14,14 @@ from urllib.parse import urlsplit
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from stackcost.analysis.cpu import server_total
+from stackcost.analysis.cost.cpu import server_total
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.collector import Collector, Reading
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.metrics import SLAB_BYTES, SOFTNET_DROPPED, TREX_COUNTER
 from stackcost.contracts.sample import Metric, Sample
-from stackcost.live.server import MOST_PAGES, serving
-from stackcost.live.watch import Watch
+from stackcost.runs.live.server import MOST_PAGES, serving
+from stackcost.runs.live.watch import Watch
 from stackcost.session.progress import Progress
 from tests.analysis.trials import hold_trial, load_trial
 from tests.live.test_rates import counters, sample
@@ -225,5 +225,5 @@ def test_a_taken_port_is_an_error_with_a_way_out(made: Made) -> None:
 
 
 def test_its_files_are_in_the_package() -> None:
-    here = Path(__file__).resolve().parents[2] / "harness" / "stackcost" / "live"
+    here = Path(__file__).resolve().parents[2] / "harness" / "stackcost" / "runs" / "live"
     assert {"page.html", "page.css", "page.js"} <= {path.name for path in here.iterdir()}

@@ -7,10 +7,10 @@ from stackcost.analysis.ceiling.summary import Ceiling, CeilingSummary, Rate
 from stackcost.contracts.network import NetworkSettings
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.system import NotMeasured, System
-from stackcost.published.document import documents
-from stackcost.published.match import PublishedMatch, matches
-from stackcost.published.tables import matches_table
-from stackcost.results.opened import OpenedCeilings, OpenedCosts, OpenedRuns
+from stackcost.report.published.document import documents
+from stackcost.report.published.match import PublishedMatch, matches
+from stackcost.report.published.tables import matches_table
+from stackcost.report.results.opened import OpenedCeilings, OpenedCosts, OpenedRuns
 from stackcost.store import Manifest
 from tests.analysis.http_trials import asked, summary
 from tests.analysis.trials import END, START, counter

@@ -6,7 +6,7 @@ import pytest
 
 from stackcost.experiment.read_file import read_experiment
 from stackcost.files import EXPERIMENTS
-from stackcost.published.document import Cell, Document, PublishedTable, documents
+from stackcost.report.published.document import Cell, Document, PublishedTable, documents
 
 ALL = documents()
 GAINS = [

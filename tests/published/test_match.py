@@ -5,10 +5,10 @@ import pytest
 from stackcost.contracts.system import System
 from stackcost.experiment.read_file import read_experiment
 from stackcost.files import EXPERIMENTS
-from stackcost.published.document import Document, documents
-from stackcost.published.match import NO_FIGURE, comparable, matches
-from stackcost.published.tables import not_measured
-from stackcost.results.opened import OpenedRuns
+from stackcost.report.published.document import Document, documents
+from stackcost.report.published.match import NO_FIGURE, comparable, matches
+from stackcost.report.published.tables import not_measured
+from stackcost.report.results.opened import OpenedRuns
 from tests.published.made import ANSWERED, BITS, joined, lacking, reasons, run_of, searched
 
 

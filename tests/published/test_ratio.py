@@ -4,12 +4,12 @@ import pytest
 
 from stackcost.contracts.load import HttpClients
 from stackcost.contracts.system import System
-from stackcost.published.document import documents
-from stackcost.published.match import matches
-from stackcost.published.tables import conditions_here
 from stackcost.report.http_figures import series
 from stackcost.report.http_tables import result_tables
-from stackcost.results.opened import OpenedCosts, OpenedRuns
+from stackcost.report.published.document import documents
+from stackcost.report.published.match import matches
+from stackcost.report.published.tables import conditions_here
+from stackcost.report.results.opened import OpenedCosts, OpenedRuns
 from tests.analysis.http_trials import asked, summary
 from tests.published.made import ANSWERED, manifest, run_of, searched, told
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from stackcost.bed.tuning import tier_of
-from stackcost.published.document import documents
+from stackcost.report.published.document import documents
 from stackcost.stacks.onload.profile import profile_of
 
 PRINTED: dict[str, dict[str, str]] = json.loads(

@@ -8,10 +8,10 @@ import pytest
 
 import stackcost
 from stackcost.host.modules import hidden
-from stackcost.library.run import Run
 from stackcost.report import show as showing
+from stackcost.report.library.run import Run
 from stackcost.report.notebook import NOTEBOOKS
-from stackcost.results.opened import OpenedRuns
+from stackcost.report.results.opened import OpenedRuns
 
 with hidden("rfc3987_syntax"):  # as the suite imports it
     import nbformat

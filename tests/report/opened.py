@@ -2,7 +2,7 @@
 
 from stackcost.analysis.summary import Summary
 from stackcost.report.first_screen import first_screen
-from stackcost.results.opened import AnySummary, OpenedCosts, OpenedRuns
+from stackcost.report.results.opened import AnySummary, OpenedCosts, OpenedRuns
 from stackcost.store import Manifest
 
 

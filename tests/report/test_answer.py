@@ -14,10 +14,10 @@ from stackcost.report import story
 from stackcost.report.answer import answer, print_answer
 from stackcost.report.flags import flag_lines
 from stackcost.report.notebook import fitting
+from stackcost.report.results.computed import summarise_again
+from stackcost.report.results.opened import open_runs
+from stackcost.report.results.stored import ONE_CORE, describe_setting
 from stackcost.report.tables.latency_unit import LatencyUnit
-from stackcost.results.computed import summarise_again
-from stackcost.results.opened import open_runs
-from stackcost.results.stored import ONE_CORE, describe_setting
 from stackcost.store import Manifest, RunFolder
 from tests.analysis.runs import CONTEXT, compared, context_with
 from tests.report.cells import shown

@@ -5,12 +5,12 @@ import io
 import pytest
 from rich.console import Console
 
-from stackcost.analysis.factors import headline
-from stackcost.analysis.flags import disturbances
+from stackcost.analysis.comparing.factors import headline
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.remedies import HOST, PROGRAMS
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
+from stackcost.analysis.trial.flags import disturbances
+from stackcost.analysis.trial.remedies import HOST, PROGRAMS
 from stackcost.contracts.trial import Trial
 from stackcost.report.flags import mostly_disturbed
 from stackcost.report.tables.short import unknown_factors

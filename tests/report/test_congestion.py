@@ -9,9 +9,9 @@ from rich.console import Console
 
 from stackcost.contracts.server import engine_congestion_control
 from stackcost.report.answer import print_answer
+from stackcost.report.results.congestion import SETTING, congestion_control
+from stackcost.report.results.opened import OpenedRuns, stored_summary
 from stackcost.report.story import of_runs
-from stackcost.results.congestion import SETTING, congestion_control
-from stackcost.results.opened import OpenedRuns, stored_summary
 from stackcost.store import Manifest, RunFolder
 from tests.report.fixtures import ALL
 

@@ -7,16 +7,16 @@ import pytest
 from rich.console import Console
 
 import stackcost
-from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summary import Summary
+from stackcost.analysis.trial.flags import flags_of
 from stackcost.report.counted import counted_tables
 from stackcost.report.difference import Side, difference, difference_table, sentence
 from stackcost.report.notebook import fitting
+from stackcost.report.results.computed import current, summarise_again
+from stackcost.report.results.opened import open_runs
 from stackcost.report.run_trend import run_trends
 from stackcost.report.terminal import print_long
-from stackcost.results.computed import current, summarise_again
-from stackcost.results.opened import open_runs
 from tests.report.cells import shown
 from tests.report.counted import CONNECTIONS, store_counted, trial
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.results import computed as results
-from stackcost.results.computed import basis_of, current, stored_answer, summarise_again
+from stackcost.report.results import computed as results
+from stackcost.report.results.computed import basis_of, current, stored_answer, summarise_again
 from stackcost.store import RunFolder
 from tests.report.fixtures import ALL
 from tests.report.stored import store
@@ -102,7 +102,7 @@ def test_so_is_another_version_of_the_program(
     picture = package / "report/plots/costs.py"
     picture.write_text(picture.read_text() + "# changed\n")
     assert stored_answer(run) is not None, "a picture is no part of the results"
-    changed = package / "analysis/cpu.py"
+    changed = package / "analysis/cost/cpu.py"
     changed.write_text(changed.read_text() + "# changed\n")
     assert stored_answer(run) is None
 

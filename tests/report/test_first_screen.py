@@ -9,19 +9,19 @@ from rich.console import Console
 from stackcost.analysis.ceiling.controller import search
 from stackcost.analysis.ceiling.settings import settings_for
 from stackcost.analysis.ceiling.summarise import summarise_ceilings
-from stackcost.analysis.checks import Check
-from stackcost.analysis.event_summary import summarise_events
-from stackcost.analysis.remedies import AWAKE
+from stackcost.analysis.device.event_summary import summarise_events
 from stackcost.analysis.summarise import summarise
+from stackcost.analysis.trial.checks import Check
+from stackcost.analysis.trial.remedies import AWAKE
 from stackcost.cli.dut import _report
 from stackcost.report.answers import cpu_answer
 from stackcost.report.ceiling import print_ceilings
 from stackcost.report.device import print_events
 from stackcost.report.first_screen import first_screen
 from stackcost.report.flags import flag_lines
-from stackcost.results.computed import summarise_again
-from stackcost.results.opened import OpenedRuns, open_runs
-from stackcost.results.stored import ONE_CORE
+from stackcost.report.results.computed import summarise_again
+from stackcost.report.results.opened import OpenedRuns, open_runs
+from stackcost.report.results.stored import ONE_CORE
 from stackcost.store import Manifest
 from tests.analysis.runs import CONTEXT, compared
 from tests.device.event_trials import PLAN, event_trial

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from stackcost.files import IMPORTED_FROM, NOTEBOOKS
-from stackcost.results.computed import computed
+from stackcost.report.results.computed import computed
 from tests.report.hostile import hostile_run, lay_links
 
 # Every command that reads, one after the other as a user in the run's own folder; what was executed

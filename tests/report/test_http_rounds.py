@@ -8,7 +8,7 @@ from stackcost.contracts.system import Setting, System
 from stackcost.contracts.trial import Trial
 from stackcost.report import http_figures, http_tables, http_tls
 from stackcost.report.answers import http_answer
-from stackcost.results.opened import OpenedRuns
+from stackcost.report.results.opened import OpenedRuns
 from tests.analysis.http_trials import asked, summary
 from tests.report.opened import opened, opened_costs
 

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from stackcost.results.computed import summarise_again
+from stackcost.report.results.computed import summarise_again
 from tests.report.stored import store
 from tests.trex.conftest import REPOSITORY
 

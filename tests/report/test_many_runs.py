@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from stackcost.cli.entry import app
 from stackcost.report.listing import MANY, list_runs
+from stackcost.report.results.computed import summarise_again
 from stackcost.report.run_trend import run_trends
-from stackcost.results.computed import summarise_again
 from stackcost.store import RunFolder
 from tests.report.stored import store
 from tests.store.many import write_many

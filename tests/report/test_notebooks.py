@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from stackcost.contracts.errors import StackcostError
-from stackcost.library.columns import TABLES
-from stackcost.published.document import Document, PublishedTable, documents
-from stackcost.published.match import comparable
+from stackcost.report.library.columns import TABLES
 from stackcost.report.notebook import NOTEBOOKS, QUESTION, fitting, question, render
-from stackcost.results.opened import OpenedCosts, OpenedRuns, open_runs
+from stackcost.report.published.document import Document, PublishedTable, documents
+from stackcost.report.published.match import comparable
+from stackcost.report.results.opened import OpenedCosts, OpenedRuns, open_runs
 from tests.report.cells import cells, nbformat
 from tests.report.cells import shown as run_cells
 from tests.report.fixtures import ALL, COSTS, RUNS

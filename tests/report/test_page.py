@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.container import BarContainer
 
-from stackcost.analysis.comparison import Comparison
+from stackcost.analysis.comparing.comparison import Comparison
 from stackcost.analysis.spread import spread
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Factor, Memory, ServerResult

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from stackcost.analysis.between_runs import ASSUMED
-from stackcost.analysis.comparison import Design, compare
+from stackcost.analysis.comparing.between_runs import ASSUMED
+from stackcost.analysis.comparing.comparison import Design, compare
+from stackcost.analysis.comparing.series import Series
 from stackcost.analysis.context import Context
-from stackcost.analysis.series import Series
 from stackcost.analysis.summarise import summarise
 from stackcost.contracts.counts import FramesPassed
 from stackcost.contracts.system import System

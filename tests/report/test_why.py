@@ -14,8 +14,8 @@ from stackcost.analysis.spread import spread
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Level, Summary
 from stackcost.contracts.trial import Trial
-from stackcost.library import rows
 from stackcost.report import words
+from stackcost.report.library import rows
 from stackcost.report.plots.flame import differential_flame, flame
 from stackcost.report.sampled import as_lines, folded_stacks, write_stacks
 from stackcost.report.why import differences, why_sentences, why_table

@@ -1,7 +1,7 @@
 import pytest
 
-from stackcost.analysis.comparison import Comparison, Design, compare
-from stackcost.analysis.series import Series
+from stackcost.analysis.comparing.comparison import Comparison, Design, compare
+from stackcost.analysis.comparing.series import Series
 from stackcost.analysis.spread import Spread, spread
 from stackcost.contracts.words import count
 from stackcost.report.words import (

@@ -20,7 +20,7 @@ from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
 from stackcost.host.modules import hidden
 from stackcost.report import notebook
-from stackcost.results import computed as results
+from stackcost.report.results import computed as results
 from stackcost.runs import comparison as feeder
 from stackcost.runs import record
 from stackcost.store import RunFolder

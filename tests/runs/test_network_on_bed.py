@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from engine.bench.tools.selfcheck.bed import selfcheck_experiment
-from stackcost.analysis.checks import checks
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.trial.checks import checks
 from stackcost.contracts.load import ConstantLoad
 from stackcost.experiment.schema import Experiment
 from tests.runs.test_tls_on_bed import RATE, median_us, offered, opened

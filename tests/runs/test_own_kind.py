@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.trial.flags import flags_of
 from stackcost.contracts import metrics
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad, OwnLoad

@@ -9,8 +9,8 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from engine.bench.tools.selfcheck.bed import selfcheck_experiment
-from stackcost.analysis.flags import failures_of
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.trial.flags import failures_of
 from stackcost.bed.lock import RunLock
 from stackcost.contracts.latency import percentile_us
 from stackcost.contracts.load import ConstantLoad, HeldFlows

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from rich.console import Console
 
-from stackcost.analysis.remedies import AWAKE, HOST, PROGRAMS
+from stackcost.analysis.trial.remedies import AWAKE, HOST, PROGRAMS
 from stackcost.host.taken_cores import Program, TakenCores, look
 from stackcost.runs.shown import shown
 from stackcost.runs.warnings import DisturbedInARow, words_before

@@ -14,8 +14,8 @@ from stackcost.analysis.ceiling.settings import Goal, SearchSettings, settings_f
 from stackcost.analysis.ceiling.stored import SearchKey
 from stackcost.analysis.ceiling.summarise import summarise_ceilings
 from stackcost.analysis.ceiling.summary import Ceiling
-from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.trial.flags import flags_of
 from stackcost.bed.lock import RunLock
 from stackcost.contracts.load import CeilingKind
 from stackcost.contracts.trial import Trial

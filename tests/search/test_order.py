@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from stackcost.analysis.ceiling.settings import settings_for
-from stackcost.analysis.comparison import Design, compare
-from stackcost.analysis.series import Series
-from stackcost.analysis.thresholds import RATE
+from stackcost.analysis.comparing.comparison import Design, compare
+from stackcost.analysis.comparing.series import Series
+from stackcost.analysis.trial.thresholds import RATE
 from stackcost.experiment.matrix import variants
 from stackcost.experiment.read_file import read_experiment
 from stackcost.runs.comparison import plan

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis.checks import checks
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.trial.checks import checks
 from stackcost.bed.lock import RunLock
 from stackcost.bed.network import existing_namespaces
 from stackcost.gate.figure import WHOLE_CORES
 from stackcost.gate.measure import ThisMachine, target_of
-from stackcost.results.stored import summary_of
+from stackcost.report.results.stored import summary_of
 from stackcost.store import RunFolder
 from tests.experiment.command import REPOSITORY, run_folder, start
 

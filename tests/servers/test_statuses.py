@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from stackcost.analysis.flags import failures_of
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.trial.flags import failures_of
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad
 from stackcost.servers.nginx_status import Status, parse_status

@@ -12,10 +12,10 @@ from typing import Any
 import psutil
 import pytest
 
-from stackcost.analysis.core_time import foreign_share, kernel_seconds
-from stackcost.analysis.flags import flags_of
+from stackcost.analysis.cost.core_time import foreign_share, kernel_seconds
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.thresholds import FOREIGN_LIMIT
+from stackcost.analysis.trial.flags import flags_of
+from stackcost.analysis.trial.thresholds import FOREIGN_LIMIT
 from stackcost.bed.lock import RunLock
 from stackcost.clients import Clients
 from stackcost.collect.tracking import Tracking

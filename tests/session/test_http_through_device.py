@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis.core_time import sum_of
-from stackcost.analysis.cpu import backend_cost, server_cost
+from stackcost.analysis.cost.core_time import sum_of
+from stackcost.analysis.cost.cpu import backend_cost, server_cost
 from stackcost.analysis.readings import Readings
 from stackcost.bed.lock import RunLock
 from stackcost.contracts.errors import StackcostError

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from engine.bench.tools.selfcheck.bed import selfcheck_experiment
-from stackcost.analysis import generators
+from stackcost.analysis.cost import generators
 from stackcost.analysis.readings import Readings
 from stackcost.bed.lock import RunLock
 from stackcost.contracts import metrics

@@ -19,7 +19,7 @@ from stackcost.experiment.read_file import read_experiment
 from stackcost.files import EXPERIMENTS
 from stackcost.host.kernel_stack import Kernel
 from stackcost.host.mptcp import refused
-from stackcost.results.computed import summarise_again
+from stackcost.report.results.computed import summarise_again
 from stackcost.runs.comparison import run_experiment
 from stackcost.stacks import mptcp
 

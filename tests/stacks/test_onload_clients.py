@@ -2,8 +2,8 @@
 
 import pytest
 
-from stackcost.analysis.flags import flags_of
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.trial.flags import flags_of
 from stackcost.contracts.counts import NOT_SEEN
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import HttpClients

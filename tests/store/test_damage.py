@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from stackcost.cli.entry import app
 from stackcost.contracts.errors import StackcostError
+from stackcost.report.results.computed import computed
+from stackcost.report.results.opened import open_runs
 from stackcost.report.story import of_runs
-from stackcost.results.computed import computed
-from stackcost.results.opened import open_runs
 from stackcost.store import RunFolder
 from tests.analysis.runs import compared
 from tests.report.stored import store

@@ -11,7 +11,7 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
 from stackcost.experiment.schema import Experiment
 from stackcost.host import files
-from stackcost.results.computed import computed, summarise_again
+from stackcost.report.results.computed import computed, summarise_again
 from stackcost.runs.campaign import next_number
 from stackcost.runs.comparison import plan
 from stackcost.store import Manifest, RunFolder

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from stackcost.analysis.memory import Merged
+from stackcost.analysis.memory.memory import Merged
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.collector import CollectedFigure
 from stackcost.contracts.system import System
@@ -15,7 +15,7 @@ class Context:
     `summary`: what it says of the run's setting, without results yet. `systems`: those that were
     measured. `pairs`: of each factor, the names of the baseline and of the system against it.
     `load_cpus`: the generator's cores; empty if it is on another host than the server.
-    `merged_caches`: see `stackcost.analysis.slab`; `one_segment`: see `figures.rates`. `figures`:
+    `merged_caches`: see `memory.slab`; `one_segment`: see `figures.rates`. `figures`:
     those that the run's own collectors bring. `of_gate`: the pytest gate made them.
     """
 

@@ -95,7 +95,7 @@ class Head(SummaryPart):
     """`format`: which kind of summary, and its version. `run`: the folder's name.
 
     `state`: "complete", or "interrupted" when it ended before its last trial. `basis`: digest of
-    what it was computed from, the program and the stored files; see `stackcost.results.computed`.
+    what it was computed from, the program and the stored files; see `report.results.computed`.
     `damaged`: in words, what of the stored trials cannot be read; it is in no figure.
     `definitions`: what each figure is, by its name.
     """

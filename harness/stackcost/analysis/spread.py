@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from stackcost.analysis.thresholds import CONFIDENCE
+from stackcost.analysis.trial.thresholds import CONFIDENCE
 
 
 class Spread(BaseModel):

@@ -5,20 +5,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from statistics import median
 
-from stackcost.analysis import checks, flows, generators, http
-from stackcost.analysis.acceptance import acceptance
+from stackcost.analysis.comparing.factors import factors, headline
 from stackcost.analysis.context import Context
-from stackcost.analysis.core_time import core_seconds
-from stackcost.analysis.diagnosis import queues
-from stackcost.analysis.factors import factors, headline
+from stackcost.analysis.cost import flows, generators, http
+from stackcost.analysis.cost.core_time import core_seconds
 from stackcost.analysis.figures import registry
 from stackcost.analysis.figures.groups import LoadTrials
 from stackcost.analysis.figures.latency import timed
 from stackcost.analysis.figures.stacks import is_onload
-from stackcost.analysis.flags import disturbances, failures_of, flags_of
-from stackcost.analysis.memory import Merged
-from stackcost.analysis.memory_total import HoldTrials
-from stackcost.analysis.overload import out_of_time, overload
+from stackcost.analysis.memory.memory import Merged
+from stackcost.analysis.memory.memory_total import HoldTrials
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summary import (
     ClientSettings,
@@ -29,6 +25,11 @@ from stackcost.analysis.summary import (
     Summary,
     TrialRow,
 )
+from stackcost.analysis.trial import checks
+from stackcost.analysis.trial.acceptance import acceptance
+from stackcost.analysis.trial.diagnosis import queues
+from stackcost.analysis.trial.flags import disturbances, failures_of, flags_of
+from stackcost.analysis.trial.overload import out_of_time, overload
 from stackcost.contracts.load import ESTABLISHED, HeldFlows
 from stackcost.contracts.metrics import CPU_EXACT_TIME, ENGINE_BUSY_TIME, ENGINE_TIME
 from stackcost.contracts.system import System

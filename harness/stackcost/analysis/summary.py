@@ -11,8 +11,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from stackcost.analysis.checks import Check
-from stackcost.analysis.comparison import Comparison
+from stackcost.analysis.comparing.comparison import Comparison
 from stackcost.analysis.head import (
     COST,
     COST_BY_KIND,
@@ -23,6 +22,7 @@ from stackcost.analysis.head import (
     SystemFigure,
 )
 from stackcost.analysis.spread import Spread
+from stackcost.analysis.trial.checks import Check
 from stackcost.contracts.dut_settings import BackendOn
 from stackcost.contracts.http import HttpSettings
 from stackcost.contracts.latency import PERCENTILES
@@ -59,7 +59,7 @@ class Level(Figures):
     and kind; `attempted`: of those that began in the sustain windows, all groups together; None of
     HTTP clients.
     `cores`: share (0 to 1) of each core's time by kind, the median of the rounds.
-    `acceptance`: RFC 9411's criteria, see `stackcost.analysis.acceptance`; none of HTTP clients.
+    `acceptance`: RFC 9411's criteria, see `trial.acceptance`; none of HTTP clients.
     `past_ceiling`: the first sign that the load was not held; then it is in no headline.
     `not_held`: whether it was past the server's ceiling, or a part was lost for another reason.
     `generators`: each of several by name; empty where a single one made the load.

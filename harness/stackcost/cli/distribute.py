@@ -54,11 +54,11 @@ def distribute(
     another bed. The exit code is 1 if cells were not measured.
     """
     from stackcost.bed.local import check_root
-    from stackcost.cells.beds import read_beds
-    from stackcost.cells.folder import SetFolder
-    from stackcost.cells.plan import cells_of
     from stackcost.contracts.words import count
     from stackcost.experiment.read_file import experiment_file, read_experiment
+    from stackcost.runs.cells.beds import read_beds
+    from stackcost.runs.cells.folder import SetFolder
+    from stackcost.runs.cells.plan import cells_of
 
     if bool(bed) == bool(scheduler):
         raise typer.BadParameter("give --bed, once or more, or --scheduler")
@@ -75,8 +75,8 @@ def distribute(
         console.print(what, soft_wrap=True, highlight=False, markup=False)
 
     with needing_extra("several beds need", "beds"):
-        from stackcost.cells.cluster import own_cluster, running_cluster
-        from stackcost.cells.distribute import distribute as measure
+        from stackcost.runs.cells.cluster import own_cluster, running_cluster
+        from stackcost.runs.cells.distribute import distribute as measure
     cluster = running_cluster(scheduler) if scheduler else own_cluster(beds, dashboard)
     lost: dict[str, str] = {}
     with folder.locked():

@@ -97,7 +97,7 @@ def _report(folders: "Sequence[RunFolder]", console: Console) -> Path | None:
     """
     from stackcost.report.answer import print_answer
     from stackcost.report.extra import can_render
-    from stackcost.results.computed import summarise_again
+    from stackcost.report.results.computed import summarise_again
 
     for folder in folders:
         summary = summarise_again(folder)

@@ -52,7 +52,7 @@ def export(
     import sys
 
     from stackcost.host.files import write_whole
-    from stackcost.library.export import encode, write_logs
+    from stackcost.report.library.export import encode, write_logs
     from stackcost.report.sampled import write_stacks
     from stackcost.store import RunFolder
 

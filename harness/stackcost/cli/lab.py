@@ -31,7 +31,7 @@ def lab(
     """
     from stackcost.files import IMPORTED_FROM, NOTEBOOKS
     from stackcost.report import extra
-    from stackcost.results.opened import NAMED, open_runs
+    from stackcost.report.results.opened import NAMED, open_runs
 
     extra.require()
     open_runs(runs)  # a run that cannot be read is reported here, and not in a notebook

@@ -28,8 +28,8 @@ def shown_live(port: int | None, console: Console) -> Iterator[None]:
         yield
         return
     with needing_extra("--live needs", "live"):
-        from stackcost.live.server import serving
-        from stackcost.live.watch import Watch
+        from stackcost.runs.live.server import serving
+        from stackcost.runs.live.watch import Watch
     from stackcost.runs.observers import observed_by
 
     watch = Watch()

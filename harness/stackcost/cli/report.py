@@ -43,7 +43,7 @@ def report(
     """
     from stackcost.report import extra
     from stackcost.report.answer import answer
-    from stackcost.results.computed import summarise_again
+    from stackcost.report.results.computed import summarise_again
     from stackcost.store import RunFolder
 
     extra.require()

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from stackcost.analysis.ceiling.summary import CeilingSummary
-from stackcost.analysis.event_summary import EventSummary
+from stackcost.analysis.device.event_summary import EventSummary
 from stackcost.analysis.figures import registry
 from stackcost.analysis.figures.figure import Of
 from stackcost.analysis.figures.rates import OFFERED

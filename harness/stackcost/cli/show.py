@@ -27,10 +27,10 @@ def show(
     """Print the result of a stored run on one screen, and the history of the run."""
     from stackcost.analysis.summary import Summary
     from stackcost.report.answer import print_answer
+    from stackcost.report.results.computed import current
+    from stackcost.report.results.stored import remarks
     from stackcost.report.tables import tuning_table
     from stackcost.report.terminal_table import draw
-    from stackcost.results.computed import current
-    from stackcost.results.stored import remarks
     from stackcost.store import RunFolder
 
     folder = RunFolder.open(run)

@@ -21,12 +21,12 @@ def worker(
 ) -> None:
     """Measure cells on this bed for `distribute --scheduler`, until Ctrl-C. Needs root."""
     from stackcost.bed.local import check_root
-    from stackcost.cells.beds import read_beds
+    from stackcost.runs.cells.beds import read_beds
 
     check_root()
     ((name, own),) = read_beds([bed]).items()
     with needing_extra("beds of a cluster need", "beds"):
-        from stackcost.cells.cluster import serve_bed
+        from stackcost.runs.cells.cluster import serve_bed
     console = make_console()
     console.print(f"bed {name} waits for cells of {scheduler}", soft_wrap=True, highlight=False)
     serve_bed(name, own, scheduler)

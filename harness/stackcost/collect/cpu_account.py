@@ -11,7 +11,7 @@ that can die, knows a running softirq or task only after it ended, and slowed wr
 14.5 % where this took 1.3 to 3.3 %.
 
 How finely time is booked is chosen by `Detail`, as each booking takes time itself. Tasks are split
-at system calls in the warm-up of a trial alone, and `analysis.core_time` splits their exact time of
+at system calls in the warm-up of a trial alone, and `cost.user_share` divides their exact time of
 the sustain window as that where it has too few samples of stacks. Page faults and other exceptions
 count as user time.
 

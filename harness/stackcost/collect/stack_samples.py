@@ -9,7 +9,7 @@ Each time that it fires takes 6 to 11 us on a virtual machine here, most of it t
 again: 0.25 to 0.45 % of a core (docs/where-the-microseconds-go.md).
 
 The clock cannot fire while interrupts are off. That time lands on the function that switches them
-on again; `stackcost.analysis.attribution` says how much that may be.
+on again; `why.attribution` says how much that may be.
 """
 
 import ctypes

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from stackcost.analysis.thresholds import RATE
+from stackcost.analysis.trial.thresholds import RATE
 from stackcost.bed.lock import lock_when_free
 from stackcost.contracts.words import count
 from stackcost.experiment.matrix import Variant

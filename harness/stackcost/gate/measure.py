@@ -25,7 +25,7 @@ from stackcost.experiment.matrix import Variant, variants
 from stackcost.experiment.read_file import read_experiment
 from stackcost.gate.figure import CEILING, COST, WHOLE_CORES, Judged
 from stackcost.gate.trial import GateTrial, comparable, gate_trial
-from stackcost.results.stored import context_of
+from stackcost.report.results.stored import context_of
 from stackcost.runs.campaign import Campaign
 from stackcost.runs.identity import profile_hashes
 from stackcost.runs.loads.constant import Constant

@@ -7,18 +7,18 @@ from statistics import median
 
 from pydantic import BaseModel, ConfigDict
 
-from stackcost.analysis import core_time, cpu
 from stackcost.analysis.context import Context
+from stackcost.analysis.cost import core_time, cpu
+from stackcost.analysis.cost.flows import completed_rate, kept_up
+from stackcost.analysis.cost.slowed import least_seconds
+from stackcost.analysis.cost.undisturbed import slowed_by
 from stackcost.analysis.figures import registry
 from stackcost.analysis.figures.counted import is_counted
 from stackcost.analysis.figures.groups import LoadTrials
-from stackcost.analysis.flows import completed_rate, kept_up
-from stackcost.analysis.overload import out_of_time
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.remedies import remedy
-from stackcost.analysis.slowed import least_seconds
-from stackcost.analysis.thresholds import GATE_FOREIGN_LIMIT, GATE_LEAST_JUDGED, SLOWED_LIMIT
-from stackcost.analysis.undisturbed import slowed_by
+from stackcost.analysis.trial.overload import out_of_time
+from stackcost.analysis.trial.remedies import remedy
+from stackcost.analysis.trial.thresholds import GATE_FOREIGN_LIMIT, GATE_LEAST_JUDGED, SLOWED_LIMIT
 from stackcost.contracts.errors import StackcostError
 from stackcost.gate.figure import COST, WHOLE_CORES
 

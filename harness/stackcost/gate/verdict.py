@@ -1,23 +1,23 @@
 """Decides from all trials whether a figure holds; the trials may also be too few to decide.
 
-`stackcost.analysis.comparison` makes the tests. Against a baseline it is a test of non-inferiority:
+`comparing.comparison` makes the tests. Against a baseline it is a test of non-inferiority:
 the limit is the baseline less the tolerance. Clearly above the limit the rate holds, clearly below
 it fails. Against a number each trial is paired with that number. Trials that are left out are in no
 test; if too many are, it cannot tell.
 
 Two measurements of the same server differ by more than their trials tell
-(`stackcost.analysis.between_runs`; of counts `COUNTS_DIFFER`), so a rate is only below its limit,
+(`comparing.between_runs`; of counts `COUNTS_DIFFER`), so a rate is only below its limit,
 and a cost above it, if it is so by more than that.
 """
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from stackcost.analysis.between_runs import ASSUMED, BetweenRuns
-from stackcost.analysis.comparison import COUNTED, Comparison, Design, compare
-from stackcost.analysis.series import Series
+from stackcost.analysis.comparing.between_runs import ASSUMED, BetweenRuns
+from stackcost.analysis.comparing.comparison import COUNTED, Comparison, Design, compare
+from stackcost.analysis.comparing.series import Series
 from stackcost.analysis.spread import spread
-from stackcost.analysis.thresholds import COUNTS_DIFFER
+from stackcost.analysis.trial.thresholds import COUNTS_DIFFER
 from stackcost.gate.figure import Judged
 from stackcost.gate.trial import GateTrial, comparable, too_few
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stackcost.analysis.comparing.machines import differences
 from stackcost.analysis.figures.counted import SMALL
-from stackcost.analysis.machines import differences
 from stackcost.analysis.spread import Spread, spread
 from stackcost.contracts.words import count
 from stackcost.gate.baseline import Baseline

@@ -6,10 +6,10 @@ from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.analysis.summary import Summary
 from stackcost.report.ceiling import print_ceilings
 from stackcost.report.extra import can_render
+from stackcost.report.results.computed import summarise_again
+from stackcost.report.results.congestion import congestion_sentence
+from stackcost.report.results.opened import AnySummary
 from stackcost.report.terminal import print_long, print_screen
-from stackcost.results.computed import summarise_again
-from stackcost.results.congestion import congestion_sentence
-from stackcost.results.opened import AnySummary
 from stackcost.store import RunFolder
 
 

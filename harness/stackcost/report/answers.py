@@ -11,10 +11,10 @@ from stackcost.report.flags import failures_list, not_used
 from stackcost.report.http_figures import Curve, ceiling_over_axis, series
 from stackcost.report.http_tls import KINDS, Tls
 from stackcost.report.peer_parts import peer_sentence
+from stackcost.report.results.opened import OpenedRuns
 from stackcost.report.story import loads_found
 from stackcost.report.verdict_notes import verdict_notes
 from stackcost.report.words import number, with_interval, with_range
-from stackcost.results.opened import OpenedRuns
 
 NAMED = 2  # up to this number all factors are listed; of more, the smallest and the largest
 

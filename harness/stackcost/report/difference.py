@@ -8,28 +8,28 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from stackcost.analysis.between_runs import ASSUMED, blocks_of
-from stackcost.analysis.comparison import Comparison, Question, compare_all
-from stackcost.analysis.figures.registry import is_judged
-from stackcost.analysis.guest import marks_among
-from stackcost.analysis.head import Head
-from stackcost.analysis.machines import differences
-from stackcost.analysis.summary import Summary
-from stackcost.analysis.system_series import (
+from stackcost.analysis.comparing.between_runs import ASSUMED, blocks_of
+from stackcost.analysis.comparing.comparison import Comparison, Question, compare_all
+from stackcost.analysis.comparing.machines import differences
+from stackcost.analysis.comparing.system_series import (
     SystemFigures,
     figures_of,
     questions,
     together,
 )
-from stackcost.analysis.thresholds import RATE
+from stackcost.analysis.cost.guest import marks_among
+from stackcost.analysis.figures.registry import is_judged
+from stackcost.analysis.head import Head
+from stackcost.analysis.summary import Summary
+from stackcost.analysis.trial.thresholds import RATE
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import rate_words
 from stackcost.report.flags import failures, mostly_disturbed
+from stackcost.report.results.computed import computed
+from stackcost.report.results.opened import OpenedRuns
+from stackcost.report.results.stored import hosts_of
 from stackcost.report.tables import TextTable
 from stackcost.report.words import UNKNOWN, change_of, verdict_of, with_range
-from stackcost.results.computed import computed
-from stackcost.results.opened import OpenedRuns
-from stackcost.results.stored import hosts_of
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import moment
 

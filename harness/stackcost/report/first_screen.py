@@ -17,9 +17,9 @@ from stackcost.report.http_versions import has_versions, versions_answer
 from stackcost.report.network import network_answer, varies_network
 from stackcost.report.paths import is_path, paths_answer
 from stackcost.report.plots import cost_by_system
+from stackcost.report.results.opened import OpenedRuns
 from stackcost.report.story import of_runs, title
 from stackcost.report.why import why_sentences
-from stackcost.results.opened import OpenedRuns
 
 OF_ONE_RUN = (
     (is_path, paths_answer),

@@ -6,12 +6,12 @@ from itertools import chain
 from typing import NamedTuple
 
 from stackcost.analysis.ceiling.summary import CeilingSummary
-from stackcost.analysis.event_summary import EventSummary
+from stackcost.analysis.device.event_summary import EventSummary
 from stackcost.analysis.head import Head
-from stackcost.analysis.remedies import remedy
 from stackcost.analysis.summary import Summary, TrialRow
+from stackcost.analysis.trial.remedies import remedy
 from stackcost.contracts.words import count
-from stackcost.results.stored import ONE_CORE
+from stackcost.report.results.stored import ONE_CORE
 
 REPEATED = re.compile(r"; repeated as trial \d+")
 SHOWN = 3  # reasons besides failures; `stackcost show --long` and the report have every trial

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from stackcost.analysis.summary import Factor
 from stackcost.contracts.load import load_words
 from stackcost.report.plots.flame import Drawing, differential_flame, flame
+from stackcost.report.results.opened import OpenedRuns
 from stackcost.report.sampled import Folded, SampledLoad, folded_stacks
 from stackcost.report.words import number, pair
-from stackcost.results.opened import OpenedRuns
 from stackcost.store import RunFolder
 
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from stackcost.analysis.flags import limit_beside_server
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import ClientSettings, Level, Summary
+from stackcost.analysis.trial.flags import limit_beside_server
 from stackcost.report.words import number
 
 What = Literal["connections", "requests", "throughput", "latency"]

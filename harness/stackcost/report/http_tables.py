@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from stackcost.analysis.comparison import Design, ratio_of
-from stackcost.analysis.series import Series
+from stackcost.analysis.comparing.comparison import Design, ratio_of
+from stackcost.analysis.comparing.series import Series
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import Level, Summary
 from stackcost.report.http_figures import Curve, is_scaled, limit_of

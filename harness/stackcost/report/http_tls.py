@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from stackcost.analysis.comparison import Design, ratio_of
-from stackcost.analysis.http_costs import Cost, tests_of
-from stackcost.analysis.series import Series
+from stackcost.analysis.comparing.comparison import Design, ratio_of
+from stackcost.analysis.comparing.series import Series
+from stackcost.analysis.cost.http_costs import Cost, tests_of
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import ClientSettings, Level, ServerResult, Summary
 from stackcost.report.tables import TextTable

@@ -7,9 +7,9 @@ so a connection costs what that test costs more than the one on kept connections
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from stackcost.analysis.comparison import Comparison, Design, Question, compare_all
-from stackcost.analysis.http_costs import Cost, tests_of
-from stackcost.analysis.series import Series
+from stackcost.analysis.comparing.comparison import Comparison, Design, Question, compare_all
+from stackcost.analysis.comparing.series import Series
+from stackcost.analysis.cost.http_costs import Cost, tests_of
 from stackcost.analysis.spread import Spread, combined, spread
 from stackcost.analysis.summary import ClientSettings, Level, ServerResult, Summary
 from stackcost.contracts.http import HttpVersion

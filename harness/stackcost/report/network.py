@@ -6,8 +6,8 @@ Only runs whose matrix varies the network have rows. Systems differ in nothing e
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stackcost.analysis.comparison import Comparison, Design, Question, compare_all
-from stackcost.analysis.series import Series
+from stackcost.analysis.comparing.comparison import Comparison, Design, Question, compare_all
+from stackcost.analysis.comparing.series import Series
 from stackcost.analysis.summary import Level, ServerResult, Summary
 from stackcost.contracts.load import rate_words
 from stackcost.contracts.system import NETWORK, label

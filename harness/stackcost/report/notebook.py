@@ -27,8 +27,8 @@ from stackcost.report.http_versions import has_versions
 from stackcost.report.network import varies_network
 from stackcost.report.past_ceiling import at_rates
 from stackcost.report.paths import is_path
-from stackcost.results.computed import say
-from stackcost.results.opened import OpenedRuns, open_runs
+from stackcost.report.results.computed import say
+from stackcost.report.results.opened import OpenedRuns, open_runs
 
 # jsonschema, which nbformat imports, compiles 38 grammars of this package at once when it finds it.
 # That takes 5 s, and no notebook needs them.
@@ -41,7 +41,7 @@ with hidden("rfc3987_syntax"):
 
 PUBLISHED_PAIR = {"nginx/kernel", "astf-peer"}
 HEAD = """from stackcost.report.first_screen import first_screen
-from stackcost.results.opened import open_runs
+from stackcost.report.results.opened import open_runs
 from stackcost.report.show import show
 
 show(*first_screen(open_runs(runs)))"""

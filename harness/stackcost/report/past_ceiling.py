@@ -1,6 +1,6 @@
 """Latency at rates up to and above the ceiling, compared with that of closed loops."""
 
-from stackcost.analysis.memory import fit
+from stackcost.analysis.memory.memory import fit
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import Level, Summary
 from stackcost.report.tables import TextTable

@@ -9,12 +9,12 @@ share a core and their softirqs cannot be separated. The generator's cost is in 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from stackcost.analysis.comparison import Comparison, Design, Question, compare_all
-from stackcost.analysis.series import Series
-from stackcost.analysis.slab import is_of_connection
+from stackcost.analysis.comparing.comparison import Comparison, Design, Question, compare_all
+from stackcost.analysis.comparing.series import Series
+from stackcost.analysis.memory.slab import is_of_connection
 from stackcost.analysis.spread import Spread, combined, spread
 from stackcost.analysis.summary import Level, Memory, ServerResult, Summary
-from stackcost.analysis.thresholds import CONFIDENCE
+from stackcost.analysis.trial.thresholds import CONFIDENCE
 from stackcost.contracts.load import rate_words
 from stackcost.report.tables import TextTable
 from stackcost.report.words import change_of, number, with_range

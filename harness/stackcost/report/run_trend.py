@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
+from stackcost.analysis.comparing.trend import Measurement, Subject, Trend, trends
 from stackcost.analysis.figures.registry import is_counted, is_judged
-from stackcost.analysis.trend import Measurement, Subject, Trend, trends
 from stackcost.contracts.errors import StackcostError
 from stackcost.report.listing import runs_in
+from stackcost.report.results.computed import basis_of, program_digest
+from stackcost.report.results.opened import stored_summary
 from stackcost.report.text_table import TextTable
 from stackcost.report.words import change_of, number
-from stackcost.results.computed import basis_of, program_digest
-from stackcost.results.opened import stored_summary
 from stackcost.store import Manifest
 from stackcost.store.manifest import moment
 

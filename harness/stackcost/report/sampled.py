@@ -7,8 +7,8 @@ from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
 
-from stackcost.analysis.attribution import interrupts, kinds_of
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.why.attribution import interrupts, kinds_of
 from stackcost.contracts.errors import StackcostError
 from stackcost.host.files import write_whole
 from stackcost.store import RunFolder

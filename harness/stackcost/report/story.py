@@ -6,9 +6,9 @@ from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.analysis.summary import ServerResult, Summary
 from stackcost.contracts.words import count
 from stackcost.report.flags import mostly_disturbed, not_used, searches_disturbed
+from stackcost.report.results.congestion import congestion_sentence
+from stackcost.report.results.opened import AnySummary, OpenedRuns
 from stackcost.report.words import number
-from stackcost.results.congestion import congestion_sentence
-from stackcost.results.opened import AnySummary, OpenedRuns
 
 
 def title(runs: OpenedRuns) -> str:

@@ -1,8 +1,8 @@
 """What a reader has to know of the verdicts of a run's factors: why there are none, or how many."""
 
-from stackcost.analysis.significance import values_needed
+from stackcost.analysis.comparing.significance import values_needed
 from stackcost.analysis.summary import Summary
-from stackcost.analysis.thresholds import RATE
+from stackcost.analysis.trial.thresholds import RATE
 from stackcost.contracts.words import count
 from stackcost.report.peer_parts import peer_sentences
 from stackcost.report.words import pair

@@ -6,9 +6,9 @@ from math import hypot, sqrt
 from statistics import NormalDist, stdev
 from typing import NamedTuple
 
-from stackcost.analysis.function_table import UNMATCHED, USER
 from stackcost.analysis.spread import Spread, combined
 from stackcost.analysis.summary import Factor, Level, Summary
+from stackcost.analysis.why.function_table import UNMATCHED, USER
 from stackcost.report.text_table import TextTable
 from stackcost.report.words import number, pair, with_range
 

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from stackcost.analysis.thresholds import CONFIDENCE
+from stackcost.analysis.trial.thresholds import CONFIDENCE
 
 if TYPE_CHECKING:  # numpy takes a fifth of a second, which a list of runs does not need
-    from stackcost.analysis.comparison import Comparison
+    from stackcost.analysis.comparing.comparison import Comparison
     from stackcost.analysis.spread import Spread
 
 UNKNOWN = "n/a"

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 
 from stackcost.analysis.ceiling.stored import needs_repeat
-from stackcost.analysis.flags import disturbances
-from stackcost.analysis.guest import why_no_time
+from stackcost.analysis.cost.guest import why_no_time
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.trial.flags import disturbances
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import SearchStep
 from stackcost.contracts.trial import CUT_SHORT, Trial

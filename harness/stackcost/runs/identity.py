@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from stackcost.analysis.machines import differences
+from stackcost.analysis.comparing.machines import differences
 from stackcost.contracts.errors import StackcostError
 from stackcost.experiment.read_file import read_experiment
 from stackcost.experiment.schema import Experiment

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from stackcost.analysis.machines import differences
+from stackcost.analysis.comparing.machines import differences
 from stackcost.bed.local import check_root
 from stackcost.bed.lock import RunLock, locked_file
 from stackcost.collect.machine import describe_machine

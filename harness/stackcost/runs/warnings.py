@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Collection
 
-from stackcost.analysis.flags import disturbances
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.remedies import HOST, PROGRAMS, remedy
-from stackcost.analysis.thresholds import FOREIGN_LIMIT
+from stackcost.analysis.trial.flags import disturbances
+from stackcost.analysis.trial.remedies import HOST, PROGRAMS, remedy
+from stackcost.analysis.trial.thresholds import FOREIGN_LIMIT
 from stackcost.contracts.trial import Trial
 from stackcost.host.taken_cores import TakenCores
 

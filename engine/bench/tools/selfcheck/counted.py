@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from stackcost.analysis.thresholds import COUNTS_DIFFER
+from stackcost.analysis.trial.thresholds import COUNTS_DIFFER
 from stackcost.contracts.load import CountedLoad
 from stackcost.contracts.metrics import COUNT_INSTRUCTIONS, COUNT_STRING_BYTES
 from stackcost.contracts.sample import Metric

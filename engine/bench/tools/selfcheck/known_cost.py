@@ -18,11 +18,11 @@ from operator import attrgetter
 from statistics import mean
 from typing import NamedTuple
 
-from stackcost.analysis import cpu
-from stackcost.analysis.attribution import MEASURING, CategoryTime, attribution, by_category
-from stackcost.analysis.core_time import Cost, sum_of
-from stackcost.analysis.flows import completed_in
-from stackcost.analysis.readings import Readings
+from stackcost.analysis.cost import cpu
+from stackcost.analysis.cost.core_time import Cost
+from stackcost.analysis.cost.flows import completed_in
+from stackcost.analysis.readings import Readings, sum_of
+from stackcost.analysis.why.attribution import MEASURING, CategoryTime, attribution, by_category
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.runs.loads.constant import offer_load, prepare_load

@@ -16,8 +16,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-from stackcost.analysis.memory import HOLD, Line, fit, held_flows, lines
-from stackcost.analysis.memory_total import KERNEL_STACK
+from stackcost.analysis.memory.memory import HOLD, Line, fit, held_flows, lines
+from stackcost.analysis.memory.memory_total import KERNEL_STACK
 from stackcost.analysis.readings import Readings
 from stackcost.collect.slab import merged_caches
 from stackcost.contracts.collector import Collector

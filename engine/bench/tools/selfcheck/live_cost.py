@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 from hdrh.histogram import HdrHistogram
 
-from stackcost.analysis import cpu
+from stackcost.analysis.cost import cpu
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.latency import percentile_us
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
-from stackcost.live.server import LOOPBACK, serving
-from stackcost.live.watch import Watch
+from stackcost.runs.live.server import LOOPBACK, serving
+from stackcost.runs.live.watch import Watch
 from stackcost.runs.loads.constant import offer_load, prepare_load
 from stackcost.runs.observers import observed_by
 from stackcost.runs.turn import FIGURE, PlannedTrial, PlannedTrials

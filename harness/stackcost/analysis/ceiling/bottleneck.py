@@ -12,12 +12,13 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from stackcost.analysis import core_time, diagnosis
-from stackcost.analysis.diagnosis import Finding
-from stackcost.analysis.flags import generator_limits, late_starts
-from stackcost.analysis.limits import limits_reached
+from stackcost.analysis.cost import core_time
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.thresholds import FOREIGN_LIMIT
+from stackcost.analysis.trial import diagnosis
+from stackcost.analysis.trial.diagnosis import Finding
+from stackcost.analysis.trial.flags import generator_limits, late_starts
+from stackcost.analysis.trial.limits import limits_reached
+from stackcost.analysis.trial.thresholds import FOREIGN_LIMIT
 from stackcost.contracts import metrics
 
 SATURATED = 0.95  # of a core's time

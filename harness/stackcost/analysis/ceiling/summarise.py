@@ -31,13 +31,13 @@ from stackcost.analysis.ceiling.summary import (
     Stopped,
     TraceRow,
 )
-from stackcost.analysis.core_time import engine_busy_share
+from stackcost.analysis.cost.core_time import engine_busy_share
 from stackcost.analysis.figures import registry
 from stackcost.analysis.figures.ceilings import OF_CEILINGS
-from stackcost.analysis.flags import flags_of
 from stackcost.analysis.head import Figures, State
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.spread import Spread, spread
+from stackcost.analysis.trial.flags import flags_of
 from stackcost.contracts.load import CeilingKind
 from stackcost.contracts.trial import Trial
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import LoadTrials
-from stackcost.analysis.function_table import table
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.why.function_table import table
 from stackcost.contracts.metrics import COUNT_INSTRUCTIONS, COUNT_STRING_BYTES, COUNT_SYSTEM_CALLS
 from stackcost.contracts.sample import Metric
 
@@ -176,7 +176,8 @@ CATEGORIES = Figure[LoadTrials](
     name="instructions_by_category",
     unit="1",
     table="why",
-    definition="instructions by what the functions do (harness/stackcost/analysis/functions.yaml)",
+    definition="instructions by what the functions do "
+    "(harness/stackcost/analysis/why/functions.yaml)",
     source=SOURCE,
     of="load",
     compute=_of(by_category),

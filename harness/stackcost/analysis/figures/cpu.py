@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from stackcost.analysis import breakdown, core_time, cpu, http
-from stackcost.analysis.cpu import backend_cost
+from stackcost.analysis.cost import breakdown, core_time, cpu, http
+from stackcost.analysis.cost.cpu import backend_cost
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import KindsOf, LoadTrials
 from stackcost.analysis.head import COST, COST_BY_KIND

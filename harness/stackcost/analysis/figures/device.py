@@ -1,9 +1,9 @@
 """Figures of a device under test: where frames were lost, its tracking, and mixed traffic."""
 
-from stackcost.analysis.device import lost_frames, tracking_events
+from stackcost.analysis.device.device import lost_frames, tracking_events
+from stackcost.analysis.device.mix import MixSteps, Step
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import Group
-from stackcost.analysis.mix import MixSteps, Step
 
 
 def _lost(group: Group) -> dict[str, Values]:

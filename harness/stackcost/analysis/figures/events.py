@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from stackcost.analysis.event_trial import EventTrial
+from stackcost.analysis.device.event_trial import EventTrial
 from stackcost.analysis.figures.figure import Figure, Values
 
 BY_GROUP = "by template group, twice a second"

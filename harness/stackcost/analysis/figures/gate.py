@@ -1,10 +1,10 @@
 """The gate's own figure. Its other one is a ceiling."""
 
-from stackcost.analysis import cpu
-from stackcost.analysis.core_time import Cost
+from stackcost.analysis.cost import cpu
+from stackcost.analysis.cost.core_time import Cost
+from stackcost.analysis.cost.flows import completed_rate, kept_up
 from stackcost.analysis.figures.figure import Figure
 from stackcost.analysis.figures.groups import LoadTrials
-from stackcost.analysis.flows import completed_rate, kept_up
 from stackcost.analysis.readings import Readings
 
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from stackcost.analysis.context import Context
-from stackcost.analysis.core_time import Cost
+from stackcost.analysis.cost.core_time import Cost
 from stackcost.analysis.figures.figure import Values
-from stackcost.analysis.memory import Line
+from stackcost.analysis.memory.memory import Line
 from stackcost.analysis.readings import Readings
 
 Read = Callable[[Readings], float | None]

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Literal
 
-from stackcost.analysis import http
-from stackcost.analysis.core_time import foreign_share
+from stackcost.analysis.cost import http
+from stackcost.analysis.cost.core_time import foreign_share
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import LoadTrials, Read
-from stackcost.analysis.memory import connection_slab
+from stackcost.analysis.memory.memory import connection_slab
 from stackcost.contracts.metrics import PROCESS_PSS
 
 UDP_CACHES = ("UDP", "PINGv6")  # of HTTP/3; the kernel may merge the two (net/ipv6/ping.c)

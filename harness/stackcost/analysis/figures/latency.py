@@ -6,7 +6,7 @@ from hdrh.histogram import HdrHistogram
 
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import LoadTrials
-from stackcost.analysis.thresholds import BEYOND_PERCENTILE
+from stackcost.analysis.trial.thresholds import BEYOND_PERCENTILE
 from stackcost.contracts.latency import KINDS, PERCENTILES, TAIL, percentile_us
 from stackcost.contracts.trial import Trial
 

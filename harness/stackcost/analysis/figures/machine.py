@@ -1,12 +1,12 @@
 """Figures of the machine during a load: what slowed it, what it accounts for, its energy."""
 
-from stackcost.analysis import core_time, flows
-from stackcost.analysis.core_time import accounted_time
+from stackcost.analysis.cost import core_time, flows
+from stackcost.analysis.cost.core_time import accounted_time
+from stackcost.analysis.cost.slowed import mean_nanoseconds
+from stackcost.analysis.cost.undisturbed import undisturbed
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import LoadTrials
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.slowed import mean_nanoseconds
-from stackcost.analysis.undisturbed import undisturbed
 from stackcost.contracts.metrics import (
     CORE_MEMORY_READ_TIME,
     CORE_SYSTEM_CALL_TIME,

@@ -5,7 +5,7 @@ from statistics import median
 
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import of_lines
-from stackcost.analysis.memory_total import HoldTrials, shares
+from stackcost.analysis.memory.memory_total import HoldTrials, shares
 from stackcost.contracts.metrics import SLAB_LEFT
 
 SHOWN_CACHES = 12
@@ -135,7 +135,7 @@ OWNERS = Figure[HoldTrials](
     "as those that were allocated on the server's cores while flows were opened, and left when "
     "memory was read. One allocation in 8, drawn at random, is followed",
     source="/proc/slabinfo; tracepoints kmem:kmem_cache_alloc and kmem:kmalloc with the kernel's "
-    "stack; harness/stackcost/analysis/functions.yaml has the functions that allocate for "
+    "stack; harness/stackcost/analysis/why/functions.yaml has the functions that allocate for "
     "others",
     of="memory",
     compute=_owners,

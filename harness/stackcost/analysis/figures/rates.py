@@ -2,11 +2,11 @@
 
 from operator import attrgetter
 
-from stackcost.analysis import core_time, flows
+from stackcost.analysis.cost import core_time, flows
 from stackcost.analysis.figures.figure import Declared, Figure, Values
 from stackcost.analysis.figures.groups import LoadTrials
-from stackcost.analysis.flags import steadiness_of
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.trial.flags import steadiness_of
 from stackcost.contracts.load.base import RETRANSMITTED
 from stackcost.contracts.metrics import (
     INTERFACE_BYTES,
@@ -155,7 +155,7 @@ PACKETS = Figure[LoadTrials](
 
 
 def _steady(name: str, definition: str) -> Figure[LoadTrials]:
-    """A part of how steady the rate was in the sustain window (`stackcost.analysis.steadiness`)."""
+    """A part of how steady the rate was in the sustain window (`trial.steadiness`)."""
 
     def read(readings: Readings) -> float | None:
         found = steadiness_of(readings)

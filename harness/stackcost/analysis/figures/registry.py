@@ -2,9 +2,11 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
-from stackcost.analysis import factors
-from stackcost.analysis.cpu import why_none_per_connection
-from stackcost.analysis.event_trial import EventTrial
+from stackcost.analysis.comparing import factors
+from stackcost.analysis.cost.cpu import why_none_per_connection
+from stackcost.analysis.cost.flows import per_connection
+from stackcost.analysis.device.event_trial import EventTrial
+from stackcost.analysis.device.mix import MixSteps, Step
 from stackcost.analysis.figures import (
     ceilings,
     counted,
@@ -22,10 +24,8 @@ from stackcost.analysis.figures import (
 )
 from stackcost.analysis.figures.figure import Declared, Figure, Of, Trials, Values
 from stackcost.analysis.figures.groups import Group, LoadTrials
-from stackcost.analysis.flows import per_connection
 from stackcost.analysis.head import Definition
-from stackcost.analysis.memory_total import HoldTrials
-from stackcost.analysis.mix import MixSteps, Step
+from stackcost.analysis.memory.memory_total import HoldTrials
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.spread import Spread
 from stackcost.contracts.collector import CollectedFigure

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from stackcost.analysis import generators, http
+from stackcost.analysis.cost import generators, http
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import LoadTrials, Read
 from stackcost.analysis.readings import Readings

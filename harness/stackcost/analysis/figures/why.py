@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-from stackcost.analysis.attribution import CategoryTime, attribution, by_category, why_none
 from stackcost.analysis.figures.figure import Figure, Values
 from stackcost.analysis.figures.groups import LoadTrials
+from stackcost.analysis.why.attribution import CategoryTime, attribution, by_category, why_none
 
 SOURCE = (
     "server_cpu, divided by the samples of stacks (perf_event_open, software CPU clock); "
-    "harness/stackcost/analysis/functions.yaml has the functions of each category"
+    "harness/stackcost/analysis/why/functions.yaml has the functions of each category"
 )
 
 

@@ -24,7 +24,7 @@ from stackcost.contracts.http import HttpCounts, HttpSettings
 from stackcost.contracts.network import NetworkCounts
 from stackcost.contracts.tls import TlsCounts
 
-# What is looked for in the trials of a kind; analysis/flags.py has the rule of each.
+# What is looked for in the trials of a kind; analysis/trial/flags.py has the rule of each.
 Failure = Literal[
     "connections failed", "connections missing", "requests failed", "rate missed", "flows not held"
 ]

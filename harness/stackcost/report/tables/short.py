@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Factor, Level, Memory, ServerResult, Summary
-from stackcost.analysis.thresholds import CONFIDENCE
+from stackcost.analysis.trial.thresholds import CONFIDENCE
 from stackcost.report.tables.latency_unit import LatencyUnit
 from stackcost.report.text_table import TextTable
 from stackcost.report.verdict_notes import CANNOT_TELL

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
-from stackcost.analysis.diagnosis import QUEUES, diagnosis
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.trial.diagnosis import QUEUES, diagnosis
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ESTABLISHED, HeldFlows
 from stackcost.contracts.trial import Trial

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from stackcost.analysis.ceiling.ramp import rising
-from stackcost.analysis.http import p99_us
+from stackcost.analysis.cost.http import p99_us
 from stackcost.clients import Clients, LoadRequest, program
 from stackcost.clients.clients import counts_of, latency_of
 from stackcost.clients.program import LoadResult

@@ -2,7 +2,7 @@
 
 import time
 
-from stackcost.analysis.mix import half_of, steps_of
+from stackcost.analysis.device.mix import half_of, steps_of
 from stackcost.collect.groups import Groups
 from stackcost.contracts.event_settings import LAST_FLOWS_S, EventSettings
 from stackcost.contracts.load import MixedLoad, MixStep

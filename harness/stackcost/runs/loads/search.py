@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stackcost.analysis.ceiling.settings import UNITS
-from stackcost.analysis.flags import disturbances
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.trial.flags import disturbances
 from stackcost.collect.engine import SCHEDULE_METHOD
 from stackcost.contracts.load import CeilingKind, ConstantLoad, HeldFlows, Loss, SearchStep
 from stackcost.contracts.trial import Trial

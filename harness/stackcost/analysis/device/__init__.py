@@ -1,0 +1,1 @@
+"""What only devices under test have: mixed traffic, events."""

@@ -1,0 +1,1 @@
+"""What a flow that is held open takes of memory."""

@@ -1,0 +1,1 @@
+"""Whether a trial may be believed, and what held it up."""

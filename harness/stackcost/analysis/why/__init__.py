@@ -1,0 +1,1 @@
+"""What the cores did in that time: samples of stacks, by what their functions do."""
