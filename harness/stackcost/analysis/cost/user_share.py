@@ -8,7 +8,6 @@ from stackcost.analysis.readings import Readings, sum_of
 from stackcost.analysis.why.stack_counts import TASKS, sampled_user_share
 from stackcost.contracts import metrics
 from stackcost.contracts.http import SecondsByMode
-from stackcost.contracts.sample import Metric
 
 # Of the server's processes, and of those behind a device.
 PROCESS_TIMES = (metrics.PROCESS_CPU_TIME, metrics.BACKEND_CPU_TIME)
@@ -60,56 +59,44 @@ def _of(seconds: Mapping[Any, float | None]) -> Iterator[float]:
         yield user / (user + system)
 
 
-def _exact(readings: Readings, processes: Processes) -> dict[str, float | None]:
-    if processes is None:
-        return _of_cores(readings, metrics.CPU_EXACT_TIME, user=("user",))
-    found: dict[str, float | None] = {}
+def _exact(readings: Readings, processes: Processes) -> dict[str, float]:
+    """Of processes alone: the account of a core that is divided has no time to divide."""
+    found: dict[str, float] = {}
     for thread, spent in seconds_of_threads(readings).items():
-        if thread.kind in TASKS and thread.process in processes:
-            found[thread.kind] = (found.get(thread.kind) or 0.0) + spent
+        if thread.process in (processes or ()):
+            found[thread.kind] = found.get(thread.kind, 0.0) + spent
     return found
 
 
-def _traced(readings: Readings, processes: Processes) -> dict[str, float | None]:
+def _traced(readings: Readings, processes: Processes) -> dict[str, float]:
     """Of the warm-up, which is read once."""
-    found: dict[str, float | None] = {}
-    metric = metrics.CPU_TRACED_TIME if processes is None else metrics.TASK_TRACED_TIME
-    cores = set(map(str, readings.cpus))
+    found: dict[str, float] = {}
+    metric, label = metrics.TASK_TRACED_TIME, "process"
+    if processes is None:
+        metric, label = metrics.CPU_TRACED_TIME, "cpu"
+        processes = list(map(str, readings.cpus))
     for sample in readings.samples(metric):
-        labels = sample.labels
-        if sample.value is None or (
-            labels["cpu"] not in cores if processes is None else labels["process"] not in processes
-        ):
-            continue
-        found[labels["kind"]] = (found.get(labels["kind"]) or 0.0) + sample.value
+        if sample.value is not None and sample.labels[label] in processes:
+            mode = sample.labels["kind"]
+            found[mode] = found.get(mode, 0.0) + sample.value
     return found
 
 
 def _ticks(readings: Readings, processes: Processes) -> dict[str, float | None]:
     """Of processes those that ran on these cores, wherever they ran."""
     if processes is None:
-        return _of_cores(readings, metrics.CPU_TIME, user=("user", "nice"))
+        by_kind = (
+            [readings.growth(metrics.CPU_TIME, cpu=str(cpu), kind=kind) for cpu in readings.cpus]
+            for kind in ("user", "nice", "system")
+        )
+        user, nice, system = map(sum_of, by_kind)
+        return {"user": sum_of([user, nice]), "system": system}
     ran = {each.process for each in seconds_of_threads(readings)} & set(processes)
     return {
         mode: sum(
-            grown
+            readings.growth(metric, kind=mode, process=process) or 0.0
             for process in ran
             for metric in PROCESS_TIMES
-            if (grown := readings.growth(metric, kind=mode, process=process)) is not None
         )
         for mode in TASKS
     }
-
-
-def _of_cores(readings: Readings, metric: Metric, user: tuple[str, ...]) -> dict[str, float | None]:
-    """`user`: the kinds that count as user mode."""
-
-    def seconds(*kinds: str) -> float | None:
-        grown = [
-            readings.growth(metric, cpu=str(cpu), kind=kind)
-            for cpu in readings.cpus
-            for kind in kinds
-        ]
-        return sum_of(grown)
-
-    return {"user": seconds(*user), "system": seconds("system")}
