@@ -106,7 +106,9 @@ def failures(summary: Summary, systems: Collection[str] = ()) -> list[str]:
         for trial in summary.trials
         if not trial.set_aside and (not systems or trial.server in systems)
     ]
-    worst_first = sorted(used, key=lambda trial: -_lost_share(trial))
+    worst_first = sorted(
+        used, key=lambda trial: -trial.failed / max(1, trial.failed + trial.completed)
+    )
     found = _groups(_doubted(trial, reason) for trial in worst_first for reason in trial.failures)
     return [_told(each, len(used)) for each in found]
 
@@ -155,10 +157,6 @@ def failures_list(summaries: Iterable[Summary]) -> str:
     """What was not served, of some runs, as a list with a heading; empty if all was served."""
     lines = [f"- {line}" for summary in summaries for line in failures(summary)]
     return "**Not served as asked:**\n\n" + "\n".join(lines) if lines else ""
-
-
-def _lost_share(trial: TrialRow) -> float:
-    return trial.failed / max(1, trial.failed + trial.completed)
 
 
 def _one_core(summary: Head) -> list[str]:

@@ -51,7 +51,8 @@ def check_resumable(manifest: Manifest, machine: Mapping[str, Any]) -> Experimen
     now = profile_hashes(experiment)
     changed = [path for path, was in manifest.profile_hashes.items() if now.get(path) != was]
     changed += _changed_in_file(manifest)
-    decisive = [line for line in differences(manifest.machine, machine) if _is_decisive(line)]
+    found = differences(manifest.machine, machine)
+    decisive = [line for line in found if line.startswith(DECISIVE)]
     if experiment_hash(experiment) != manifest.experiment_hash:
         changed.append("the plan in its manifest, or the way this version reads it")
     if changed or decisive:
@@ -74,10 +75,6 @@ def _changed_in_file(manifest: Manifest) -> list[str]:
     now = read_experiment(Path(source.path), source.quick, source.share_cores)
     found = differences(manifest.experiment, now.model_dump(mode="json"))
     return [f"{source.path} ({line})" for line in found]
-
-
-def _is_decisive(line: str) -> bool:
-    return line.startswith(DECISIVE)
 
 
 def _hash(content: bytes) -> str:

@@ -68,7 +68,8 @@ def _stopped_sentences(
     text = f"{server}: no ceiling, as nothing passed any more after trial {stopped.after}"
     if bottleneck:
         text += f": {bottleneck.sentence} (trial {bottleneck.trial})"
-    reasons = f"Before, {_listed(stopped.held)} {unit} {_were(stopped.held)} held."
+    were = "was" if len(stopped.held) == 1 else "were"
+    reasons = f"Before, {_listed(stopped.held)} {unit} {were} held."
     known = [_rate(rate, unit, False) for rate in rates if rate.value is not None]
     reasons += f" Bounds found until then: {'; '.join(known)}." if known else ""
     return f"{text}.", reasons
@@ -77,10 +78,6 @@ def _stopped_sentences(
 def _listed(loads: Sequence[float]) -> str:
     *others, last = [f"{load:,.0f}" for load in loads]
     return f"{', '.join(others)} and {last}" if others else last
-
-
-def _were(loads: Sequence[float]) -> str:
-    return "was" if len(loads) == 1 else "were"
 
 
 def _allowed(rate: Rate) -> str:

@@ -52,15 +52,11 @@ def first_without_any(tried: Sequence[tuple[float, TrialLoss]]) -> int | None:
     `tried`: load and loss of each trial of a search in order.
     """
     first = len(tried)
-    while first and _lost_all(tried[first - 1][1]):
+    while first and (loss := tried[first - 1][1]).lost >= loss.intended > 0:
         first -= 1
     most = max((load for load, loss in tried[:first] if loss.loss_ratio < HOPELESS), default=0.0)
     dead = [load for load, _ in tried[first:]]
     return first if len(dead) >= ENOUGH and min(dead) <= most else None
-
-
-def _lost_all(loss: TrialLoss) -> bool:
-    return loss.lost >= loss.intended > 0
 
 
 WANTED = 0.03  # highest less lowest of several searches, as a share of their median

@@ -67,11 +67,6 @@ def together(runs: Sequence[SystemFigures], blocks: Sequence[int] = ()) -> Syste
     )
 
 
-def _label(test: str) -> str:
-    """What the names of the figures of a test of HTTP clients begin with."""
-    return f"{test}: " if test else ""
-
-
 def _joined(spreads: Sequence[Spread]) -> Spread:
     rounds, values = [], []
     for at, each in enumerate(spreads):
@@ -154,7 +149,7 @@ def cost_series(figures: Mapping[tuple[str, float | None], SystemFigure], test: 
     """CPU per connection of one system at each load, by round."""
     rounds: dict[int, dict[float, float]] = {}
     for (name, load), each in figures.items():
-        if name == f"{_label(test)}{COST}" and load is not None:
+        if name == (f"{test}: {COST}" if test else COST) and load is not None:
             for number, value in each.spread.by_round():
                 if value:
                     rounds.setdefault(number, {})[load] = value
