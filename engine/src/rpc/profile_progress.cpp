@@ -29,9 +29,15 @@ void print(const std::string& id, const std::vector<std::string>& notices) {
   for (const std::string& notice : notices) fmt::print(stderr, "profile {}: {}\n", id, notice);
 }
 
-void end_run(ProfileSlot& slot) {
-  slot.handle->remove();
-  slot.handle.reset();
+/// Does one of several things that belong together: a failure keeps none of the others from being
+/// done. The first is kept in `failure`.
+template <typename Part>
+void attempt(std::string& failure, const char* what, const Part& part) {
+  try {
+    part();
+  } catch (const std::exception& error) {
+    if (failure.empty()) failure = fmt::format("{}: {}", what, error.what());
+  }
 }
 
 }  // namespace
@@ -111,14 +117,40 @@ bool ProfileTable::step(const std::string& id, ProfileSlot& slot, bool poll_due)
 
 /// What failed once may well fail for ever, so its run ends here.
 void ProfileTable::give_up(const std::string& id, ProfileSlot& slot, const std::string& why) {
-  try {
+  std::string failure;
+  attempt(failure, "latency streams are not stopped", [&] {
     if (std::exchange(slot.has_latency, false)) latency_.stop();
-    if (slot.handle != nullptr) slot.handle->remove();
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "astf-engine: profile {} is not removed: {}\n", id, error.what());
-  }
-  slot.handle.reset();
+  });
+  const bool began = slot.state == ProfileState::transmit || slot.state == ProfileState::cleanup;
+  if (slot.running()) began ? end_run(slot, failure) : remove_run(slot, failure);
+  if (!failure.empty()) fmt::print(stderr, "astf-engine: profile {}: {}\n", id, failure);
   refuse_run(id, slot, why);
+}
+
+/// Keeps what can be read of a run, then takes it out. What cannot be read stays as it was at the
+/// run's start.
+void ProfileTable::end_run(ProfileSlot& slot, std::string& failure) {
+  RunResults& results = slot.results;
+  Run& run = *slot.handle;
+  attempt(failure, "the run's status is lost", [&] { slot.progress.status = run.status(); });
+  attempt(failure, "its counters are lost", [&] { results.counters = read(slot); });
+  attempt(failure, "its latencies are lost", [&] { results.latencies = run.latencies(); });
+  attempt(failure, "its report is lost", [&] { results.report = run.report(); });
+  attempt(failure, "its TLS keys are lost", [&] { slot.tls_keys += run.take_tls_keys(); });
+  remove_run(slot, failure);
+  for (Side side : {Side::client, Side::server})
+    finished_[index_of(side)] += results.counters.sum(side);
+  TrafficTime& traffic = slot.statistics.traffic;
+  if (traffic.first && !traffic.last) traffic.last = clock_.now();
+  slot.statistics.settle();
+  if (any_running()) return;
+  total_.traffic.last = traffic.last;
+  total_.settle();
+}
+
+void ProfileTable::remove_run(ProfileSlot& slot, std::string& failure) {
+  attempt(failure, "the run is not removed", [&] { slot.handle->remove(); });
+  slot.handle.reset();
 }
 
 double ProfileTable::patience() const {
@@ -196,8 +228,9 @@ void ProfileTable::start_run(const std::string& id, ProfileSlot& slot) {
                      options.latency_rate, LatencyControl::kAllPorts);
       slot.has_latency = true;
     } catch (const RpcError& error) {
-      end_run(slot);
-      refuse_run(id, slot, error.specific);
+      std::string why = error.specific;
+      remove_run(slot, why);
+      refuse_run(id, slot, why);
       return;
     }
   }
@@ -209,9 +242,10 @@ void ProfileTable::start_run(const std::string& id, ProfileSlot& slot) {
   }
   total_.traffic.last.reset();
   ++slot.epoch;
+  slot.progress = {};
   slot.progress.started = now;
-  slot.progress.draining.reset();
-  slot.progress.clients_done.reset();
+  slot.results = {};
+  slot.results.counters.table = table;
   slot.statistics.begin(table, now);
   slot.flow_samples.begin(options.sample_interval_s, now);
   set_state(id, slot, ProfileState::transmit);
@@ -250,22 +284,9 @@ void ProfileTable::finish_cleanup(const std::string& id, ProfileSlot& slot) {
   slot.progress.status = slot.handle->status();
   if (slot.progress.status.phase != RunPhase::closed) return;
 
-  slot.results.counters = read(slot);
-  slot.results.latencies = slot.handle->latencies();
-  slot.results.report = slot.handle->report();
-  slot.tls_keys += slot.handle->take_tls_keys();
-  end_run(slot);
-  for (Side side : {Side::client, Side::server})
-    finished_[index_of(side)] += slot.results.counters.sum(side);
-  const double now = clock_.now();
-  TrafficTime& traffic = slot.statistics.traffic;
-  if (traffic.first && !traffic.last) traffic.last = now;
-  slot.statistics.settle();
-  set_state(id, slot, ProfileState::loaded);
-  if (!any_running()) {
-    total_.traffic.last = traffic.last;
-    total_.settle();
-  }
+  std::string failure;
+  end_run(slot, failure);
+  set_state(id, slot, ProfileState::loaded, failure);
 }
 
 bool ProfileTable::may_be_removed(ProfileSlot& slot) const {

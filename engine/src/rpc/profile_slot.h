@@ -33,7 +33,7 @@ struct ProfileSource {
   bool ipv6 = false;  ///< parsed with ipv6 forced
 };
 
-/// What a finished run leaves.
+/// What a finished run leaves; what could not be read of it is as at its start.
 struct RunResults {
   RunCounters counters;
   std::vector<LatencyBlock> latencies;

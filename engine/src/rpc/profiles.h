@@ -92,6 +92,9 @@ class ProfileTable {
   bool step(const std::string& id, ProfileSlot& slot, bool poll_due);
   /// Ends what the profile is about after a step that failed; it stays loaded.
   void give_up(const std::string& id, ProfileSlot& slot, const std::string& why);
+  /// These go on after a failure; the first is kept in `failure`.
+  void end_run(ProfileSlot& slot, std::string& failure);
+  void remove_run(ProfileSlot& slot, std::string& failure);
   ProfileSlot& added(const std::string& id);
   /// Has `slot.profile` from its text. Throws ProfileError, and leaves what was there before.
   void parse_text(const std::string& id, ProfileSlot& slot, bool ipv6);
