@@ -213,6 +213,7 @@ void ProfileTable::start_run(const std::string& id, ProfileSlot& slot) {
   run.duration =
       options.duration_s > 0 ? static_cast<Nanoseconds>(options.duration_s * kSecond) : 0;
   const std::array<CounterBlock, kSides> table = runs_.counters({}).table;
+  const bool after_quiet = !any_running();
   try {
     run.tls = resolve(slot.tls, *slot.source.parsed);
     slot.handle = runs_.start(slot.source.parsed, run, options.client_mask);
@@ -235,7 +236,7 @@ void ProfileTable::start_run(const std::string& id, ProfileSlot& slot) {
     }
   }
   const double now = clock_.now();
-  if (state_ == ProfileState::build) {  // the first to start after quiet
+  if (after_quiet) {
     ++epoch_;
     finished_ = {};
     total_.begin(table, now);

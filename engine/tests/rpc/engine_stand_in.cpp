@@ -33,7 +33,7 @@ RunStatus status_of(const EngineStandIn& engine, const EngineStandIn::Run& run) 
   RunStatus status;
   status.opened = status.intended = opened(engine, run);
   status.established = engine.establishes ? status.opened : 0;
-  if (run.closed) return status.phase = RunPhase::closed, status;
+  if (run.closed && engine.closes) return status.phase = RunPhase::closed, status;
   status.phase = now < opening_end(run) ? RunPhase::opening : RunPhase::draining;
   const bool open = now < opening_end(run) + engine.drain_s;
   status.client_flows = open ? engine.open_flows : 0;

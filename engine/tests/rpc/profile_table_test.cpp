@@ -352,6 +352,35 @@ TEST_F(ProfileTableTest, TotalsAddFinishedAndRunningProfilesOfTheEpoch) {
   EXPECT_LT(total(), 100u);
 }
 
+/// A run that is being cleaned up is still there: a start beside it is not the first after quiet.
+TEST_F(ProfileTableTest, TotalsGoOnAtAStartBesideACleanup) {
+  const auto total = [&] {
+    return table_.total_counters().sum(Side::client)[Counter::tcps_connattempt];
+  };
+  load("a");
+  load("b");
+  start({}, "a");
+  pass(50);
+  stand_in().closes = false;
+  table_.stop("a");
+  pass(0.1);
+  ASSERT_EQ(state("a"), ProfileState::cleanup);
+  const uint64_t epoch = table_.epoch();
+  const uint64_t before = total();
+  ASSERT_GE(before, 5000u);
+  start({}, "b");
+  EXPECT_EQ(table_.epoch(), epoch);
+  EXPECT_GE(total(), before);
+  table_.sample();
+  stand_in().closes = true;
+  pass(1);
+  ASSERT_EQ(state("a"), ProfileState::loaded);
+  table_.sample();
+  EXPECT_GE(total(), before + 100);
+  EXPECT_LT(total(), before + 120);
+  EXPECT_LT(table_.total_statistics().opens_per_second(), 200);
+}
+
 TEST_F(ProfileTableTest, CountersOfOneAnswerAreOfOneMoment) {
   load("a");
   load("b");
