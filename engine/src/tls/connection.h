@@ -79,7 +79,7 @@ struct TlsConnection {
 /// What the TLS connections of a run share on one core. The library reads from `input` and writes
 /// to `output`: it sees no socket.
 struct TlsCore {
-  static constexpr int64_t kSealedBudget = int64_t{256} << 20;  ///< bytes
+  static constexpr int64_t kSealedBudget = int64_t{256} << 20;  ///< bytes of each size
   static constexpr uint64_t kHeldBudget = uint64_t{64} << 20;   ///< bytes out of order
   /// Of one connection, coded and not acknowledged, bytes; Tunables::transmit_buffer is no larger.
   static constexpr uint32_t kMostUnacknowledged = 256 << 10;

@@ -11,14 +11,14 @@ constexpr Nanoseconds kRest = 1 * kMillisecond;
 }  // namespace
 
 uint32_t SealedBuffers::take(Size size, Nanoseconds now) {
-  const uint32_t bytes = size == kLargeSize ? kLarge : kSmall;
+  const uint32_t bytes = bytes_of(size);
   std::deque<Free>& free = free_[size];
-  if (!free.empty() && (left_ < bytes || now - free.front().since >= kRest)) {
+  if (!free.empty() && (left_[size] < bytes || now - free.front().since >= kRest)) {
     const uint32_t number = free.front().number;
     free.pop_front();
     return number;
   }
-  left_ -= bytes;
+  left_[size] -= bytes;
   // A string of that length makes its memory known to the buffer. Frames refer to that memory,
   // which stays where it is when the list grows.
   buffers_.emplace_back(std::string(bytes, '\0'), bytes, std::string(1, '\0'));

@@ -474,8 +474,8 @@ TEST_F(ProfileTableTest, ResultsThatCannotBeReadAreNotThoseOfTheRunBefore) {
     };
     pass(3);
     stand_in().on_call = [](const std::string&) {};
-    EXPECT_THAT(events(), Contains(AllOf(HasSubstr("60 _ 1 its " + lost),
-                                         HasSubstr("no memory for that"))));
+    EXPECT_THAT(events(),
+                Contains(AllOf(HasSubstr("60 _ 1 its " + lost), HasSubstr("no memory for that"))));
     EXPECT_FALSE(table_.find("_").running());
     EXPECT_THAT(stand_in().runs, IsEmpty());
     const uint64_t opened = table_.run_status("_").opened;

@@ -51,6 +51,26 @@ TEST(SealedBuffers, HasRoomForItsBudgetAndNoMore) {
   EXPECT_EQ(sealed.keep(bytes(5000, 0), 0), kept.front());
 }
 
+/// What buffers of one size took is no loss for the other once they are free.
+TEST(SealedBuffers, HasRoomAgainOnceAllAreReleasedWhateverTheirSize) {
+  constexpr size_t kForty = 40 * SealedBuffers::kSmall;
+  constexpr size_t kLongest[] = {SealedBuffers::kSmall, SealedBuffers::kLarge};
+  for (const size_t first : kLongest) {
+    SCOPED_TRACE(first);
+    SealedBuffers sealed(int64_t{kForty});
+    for (int round = 0; round < 3; ++round) {
+      for (const size_t length : {first, kLongest[0] + kLongest[1] - first}) {
+        std::vector<uint32_t> kept;
+        while (sealed.has_room(1)) kept.push_back(sealed.keep(bytes(length, 0), 0));
+        EXPECT_EQ(kept.size(), kForty / length);
+        for (const uint32_t number : kept) sealed.release(number, 0);
+        EXPECT_TRUE(sealed.has_room(2));
+      }
+    }
+    EXPECT_LE(sealed.held_bytes(), 2 * kForty);
+  }
+}
+
 TEST(SealedBuffers, WhatHasToLeaveOverdrawsTheBudget) {
   SealedBuffers sealed(SealedBuffers::kSmall);
   sealed.keep(bytes(10, 0), 0);
