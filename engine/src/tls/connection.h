@@ -58,6 +58,7 @@ struct TlsConnection {
   bool over = false;            ///< nothing more is read, either
   bool notified = false;        ///< the peer's close_notify came
   bool peer_closed = false;     ///< behind what is unread
+  bool begun = false;           ///< it is counted in TlsCore::begun
   uint32_t next_free = 0;
 
   TlsConnection() = default;
@@ -80,7 +81,10 @@ struct TlsConnection {
 /// to `output`: it sees no socket.
 struct TlsCore {
   static constexpr int64_t kSealedBudget = int64_t{256} << 20;  ///< bytes of each size
-  static constexpr uint64_t kHeldBudget = uint64_t{64} << 20;   ///< bytes out of order
+  static constexpr uint64_t kHeldBudget = uint64_t{64} << 20;   ///< bytes of `held_bytes`
+  /// Of records that are begun. Who begins one may have all of it, so that it can be completed.
+  static constexpr uint64_t kBegunBudget = uint64_t{512} << 20;
+  static constexpr uint64_t kMostBegun = kBegunBudget / (Records::kHeader + Records::kLongestCoded);
   /// Of one connection, coded and not acknowledged, bytes; Tunables::transmit_buffer is no larger.
   static constexpr uint32_t kMostUnacknowledged = 256 << 10;
   static constexpr size_t kKeysBudget = size_t{16} << 20;  ///< bytes of `keys`
@@ -106,9 +110,10 @@ struct TlsCore {
   uint64_t tickets = 0;  ///< numbers given to those that were due
   SealedBuffers sealed{kSealedBudget};
   Pool<TlsConnection> connections;
-  uint64_t held_bytes = 0;          ///< those that wait for a step of a handshake, or for the rest
-                                    ///< of a record, among them
-  std::string keys;                 ///< lines as in a file of SSLKEYLOGFILE
+  uint64_t held_bytes = 0;  ///< out of order, or waiting for a step of a handshake
+  uint64_t begun = 0;       ///< connections with the beginning of a record: they pay for it by a
+                            ///< place, and while there is none by `held_bytes`
+  std::string keys;         ///< lines as in a file of SSLKEYLOGFILE
   int step_error = SSL_ERROR_NONE;  ///< of the step that was begun, as of SSL_get_error
   std::span<const uint8_t> input;
   RawBytes output;

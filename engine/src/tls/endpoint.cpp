@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "base/byte_order.h"
 #include "flow/latency.h"
 #include "flow/ranges.h"
 
@@ -97,8 +98,26 @@ bool Endpoint::may_take(Context& context, const Flow& flow, const RxSegment& seg
   if (shakes_hands && connection->unread.size() + segment.payload_length >
                           context.class_of(flow).tunables->receive_buffer)
     return false;
-  return !(shakes_hands || after(segment.sequence(), flow.rcv_nxt)) ||
-         tls_core_.held_bytes + segment.payload_length <= TlsCore::kHeldBudget;
+  if (shakes_hands || after(segment.sequence(), flow.rcv_nxt))
+    return tls_core_.held_bytes + segment.payload_length <= TlsCore::kHeldBudget;
+  const uint32_t known = flow.rcv_nxt - segment.sequence();
+  if (connection == nullptr || known >= segment.payload_length) return true;
+  return may_begin(*connection, segment.payload().subspan(known));
+}
+
+/// Whether there is memory for a record that is begun with `bytes`, the next of the stream, or none
+/// is begun.
+bool Endpoint::may_begin(const TlsConnection& connection, std::span<const uint8_t> bytes) const {
+  if (connection.begun || connection.over || connection.notified ||
+      tls_core_.begun < TlsCore::kMostBegun)
+    return true;
+  if (!connection.unread.empty() || !connection.held.empty()) return false;
+  while (bytes.size() >= Records::kHeader) {
+    const size_t record = Records::kHeader + load_be<uint16_t>(bytes.data() + 3);
+    if (record > bytes.size()) return false;
+    bytes = bytes.subspan(record);
+  }
+  return bytes.empty();
 }
 
 tcp::Events Endpoint::receive(Context& context, Flow& flow, const RxSegment& segment,
@@ -242,12 +261,18 @@ tcp::Events Endpoint::end_step(Context& context, Flow& flow, Reader* reader) {
 
 /// An idle connection keeps no memory for it.
 void Endpoint::give_back_unread(TlsConnection& connection) {
-  tls_core_.held_bytes -= connection.unread.size();
+  if (!connection.begun) tls_core_.held_bytes -= connection.unread.size();
+  count_begun(connection, false);
   connection.unread = std::vector<uint8_t>();  // `= {}` would leave it its memory
 }
 
-// -- out of order
-// ----------------------------------------------------------------------------------
+void Endpoint::count_begun(TlsConnection& connection, bool begun) {
+  if (connection.begun == begun) return;
+  connection.begun = begun;
+  begun ? ++tls_core_.begun : --tls_core_.begun;
+}
+
+// -- out of order --------------------------------------------------------------------------------
 
 /// Keeps what TCP keeps the range of.
 void Endpoint::hold(Context& context, Flow& flow, TlsConnection& connection, uint32_t sequence,

@@ -65,6 +65,7 @@ class Endpoint final : public tcp::StreamCoder {
   };
   bool has_room(const Flow& flow, size_t bytes) const;
   bool may_take(Context& context, const Flow& flow, const RxSegment& segment);
+  bool may_begin(const TlsConnection& connection, std::span<const uint8_t> bytes) const;
   TlsConnection& begin(Context& context, Flow& flow);
   TlsConnection* connection_of(Context& context, const Flow& flow);
   void take(Batch& batch, std::span<const uint8_t> bytes);
@@ -75,6 +76,7 @@ class Endpoint final : public tcp::StreamCoder {
   void make_due(Context& context, const Flow& flow, TlsConnection& connection);
   void end_due(TlsConnection& connection);
   void give_back_unread(TlsConnection& connection);
+  void count_begun(TlsConnection& connection, bool begun);
   void read(Batch& batch);
   void read_by_library(Batch& batch);
   void read_records(Batch& batch);

@@ -29,6 +29,8 @@ void Endpoint::read_by_library(Batch& batch) {
       } else if (error != SSL_ERROR_WANT_READ) {
         fail(batch);
       }
+      // The library has memory of its own for the beginning of a record.
+      count_begun(connection, SSL_has_pending(connection.ssl) == 1);
       return;
     }
     take_payload(batch, {tls_core_.plaintext.data(), length});
@@ -78,11 +80,15 @@ void Endpoint::read_records(Batch& batch) {
       continue;
     }
     if (input.empty()) break;
+    if (!connection.begun && tls_core_.begun < TlsCore::kMostBegun) {
+      tls_core_.held_bytes -= begun.size();
+      count_begun(connection, true);
+    }
     const auto more = input.first(std::min(wanted - begun.size(), input.size()));
     if (has_header) begun.reserve(wanted);
     begun.insert(begun.end(), more.begin(), more.end());
     input = input.subspan(more.size());
-    tls_core_.held_bytes += more.size();
+    if (!connection.begun) tls_core_.held_bytes += more.size();
   }
   input = {};
 }

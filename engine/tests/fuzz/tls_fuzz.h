@@ -98,7 +98,8 @@ inline void fuzz_tls(Side peer_side, const uint8_t* data, size_t size) {
     if (counts.full + counts.resumed + counts.failed > 4) std::abort();
     for (const Side side : {Side::client, Side::server}) network.close(side);
     const tls::TlsCore& core = *network.run(engine_side).tls_core();
-    if (core.held_bytes != 0 || core.sealed.in_use() != 0 || core.connections.in_use() != 0)
+    if (core.held_bytes != 0 || core.begun != 0 || core.sealed.in_use() != 0 ||
+        core.connections.in_use() != 0)
       std::abort();
   }
 }

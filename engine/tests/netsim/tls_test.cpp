@@ -5,6 +5,7 @@
 #include "netsim/netsim.h"
 #include "netsim/random_settings.h"
 #include "netsim/several_templates.h"
+#include "netsim/tls_peer.h"
 #include "tls/options.h"
 
 namespace engine::netsim {
