@@ -250,15 +250,20 @@ void ProfileRun::uncount_open(uint32_t index) {
     draw_.restore(index, profile_->templates[index].cps);
 }
 
+void ProfileRun::replace(uint32_t index, Nanoseconds now) {
+  if (draw_.empty()) schedule_.resume(now);
+  uncount_open(index);
+}
+
 bool ProfileRun::exhausted(Nanoseconds now) const {
   if (schedule_.finished(now) || now >= give_up_) return true;
   if (!options_.opens_flows || !draw_.empty()) return false;
-  // All limits used up: over, unless closed flows of a concurrent limit are to be replaced.
-  return !replaces_ && rate(1) > 0;
+  // All limits used up: over, unless closed flows of a concurrent limit are still to be replaced.
+  return replaces_ ? schedule_.ended(now) : rate(1) > 0;
 }
 
 uint64_t ProfileRun::intended(Nanoseconds now) const {
-  // With all limits used up the schedule goes on, but nothing is meant to be opened.
+  // With all limits used up nothing is meant to be opened; Schedule::resume forgets that time.
   const uint64_t taken = opened + unsent;
   return draw_.empty() ? taken : std::max(taken, schedule_.intended(now));
 }

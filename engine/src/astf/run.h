@@ -86,9 +86,9 @@ class ProfileRun {
   void count_open(uint32_t index);
   /// It could not be opened after all.
   void uncount_open(uint32_t index);
-  void count_close(uint32_t index) {
+  void count_close(uint32_t index, const Context& context) {
     if (limits_[index] != UINT64_MAX && profile_->templates[index].limit_is_concurrent)
-      uncount_open(index);
+      replace(index, context.now);
   }
   /// True when nothing is to be opened any more: the schedule has ended, all limits are used up, or
   /// the core is so late that the rest would only make the run longer.
@@ -125,6 +125,9 @@ class ProfileRun {
 
  private:
   double rate(double multiplier) const;
+  /// A flow of a concurrent limit has closed: another may be opened, and is due now if the limits
+  /// alone kept it from being opened.
+  void replace(uint32_t index, Nanoseconds now);
   void check_payload();
   void add_tls(uint32_t most_flows);
 

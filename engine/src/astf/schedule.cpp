@@ -93,6 +93,13 @@ void Schedule::set_rate(double rate, Nanoseconds now) {
   find_next(begin);
 }
 
+void Schedule::resume(Nanoseconds now) {
+  if (now < next_) return;
+  behind_ = false;
+  stretch_ = stretch_from(now, static_cast<double>(taken_));
+  find_next(now);
+}
+
 void Schedule::stop() {
   stopped_ = true;
   next_ = kNoEnd;

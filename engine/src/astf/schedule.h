@@ -55,10 +55,15 @@ class Schedule {
   /// Rescales the rate from `now` on; the start already pending keeps its share of the period.
   /// Starts that are overdue stay due, with intended times spaced by the new rate.
   void set_rate(double rate, Nanoseconds now);
+  /// Nothing was meant to be opened since the last start: if one is overdue, the next is due now
+  /// and the others follow it.
+  void resume(Nanoseconds now);
   /// No start is due from now on, nor any that was not taken yet.
   void stop();
   /// No start will come: stopped, or `end` is over and everything due was taken.
   bool finished(Nanoseconds now) const;
+  /// No start is due at `now` or later.
+  bool ended(Nanoseconds now) const { return stopped_ || now >= end_; }
   /// Starts that were due by `now` since the first one, taken or not. `now` does not go backwards.
   uint64_t intended(Nanoseconds now) const;
 

@@ -52,6 +52,20 @@ TEST(Schedule, HasStartsThatAreFarApartWaitForNone) {
   EXPECT_TRUE(take_all(schedule, schedule.reached(schedule.next())).empty());
 }
 
+TEST(Schedule, ForgetsATimeInWhichNothingWasMeantToBeOpened) {
+  Schedule schedule(0, 1000, 0, 10 * kSecond);
+  EXPECT_EQ(take_all(schedule, 5 * kMillisecond).size(), 6u);
+  schedule.resume(100'500'000);
+  EXPECT_EQ(schedule.intended(100'500'000), 7u);
+  EXPECT_EQ(take_all(schedule, 102 * kMillisecond),
+            (std::vector<Nanoseconds>{100'500'000, 101'500'000}));
+  schedule.resume(102 * kMillisecond);
+  EXPECT_EQ(schedule.next(), 102'500'000) << "it was not due yet";
+  EXPECT_FALSE(schedule.ended(10 * kSecond - 1));
+  schedule.resume(10 * kSecond);
+  EXPECT_TRUE(schedule.finished(10 * kSecond));
+}
+
 /// 10^7 starts at a rate whose period is no binary fraction, a day after the epoch.
 TEST(Schedule, DoesNotDrift) {
   const Nanoseconds first = 86'400 * kSecond;

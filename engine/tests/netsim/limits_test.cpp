@@ -48,5 +48,51 @@ TEST(Limits, OfFlowsAtATimeReplaceThoseThatClosed) {
   EXPECT_LE(opened, 90u);
 }
 
+/// A replacement is due when a flow of the limit has closed: what the schedule wanted meanwhile was
+/// not meant to be opened.
+TEST(Limits, ReplacementsAreDueWhenTheirPlaceIsFree) {
+  RunOptions options;
+  options.duration = 3 * kSecond;
+  Network network({}, limited(true), options);
+  for (Nanoseconds now = 0; now < options.duration; now += kMillisecond) {
+    network.run_until(now);
+    const RunStatus status = network.status(Side::client);
+    ASSERT_LE(status.intended, status.opened + 1) << now;
+    ASSERT_EQ(status.unsent, 0u) << now;
+  }
+  network.run_until(options.duration);
+  const uint64_t opened = network.count(Side::client, Counter::tcps_connattempt);
+  network.run_until(options.duration + 10 * kMillisecond);
+  EXPECT_NE(network.status(Side::client).phase, RunPhase::opening) << "until its duration is over";
+  ASSERT_TRUE(network.drain(10 * kSecond));
+  EXPECT_EQ(network.count(Side::client, Counter::tcps_connattempt), opened);
+  const RunStatus status = network.status(Side::client);
+  EXPECT_EQ(status.late, 0u);
+  EXPECT_EQ(status.unsent, 0u);
+  EXPECT_EQ(status.intended, opened);
+  EXPECT_EQ(network.core(Side::client).drops(Side::client)[Drop::start_too_late], 0u);
+  const Histogram& connect = network.run(Side::client).latencies().front()[LatencyKind::connect];
+  EXPECT_EQ(connect.count(), opened);
+  EXPECT_LE(connect.highest(), 150u);  // us: two delays of the wire
+}
+
+/// The rate is the profile's, however many places become free at once.
+TEST(Limits, ReplacementsAreNoFasterThanTheRate) {
+  RunOptions options;
+  options.duration = 3 * kSecond;
+  Network network({}, limited(true), options);
+  Nanoseconds last = -kSecond;
+  Nanoseconds closest = kSecond;
+  network.filter = [&](Seen& seen) {
+    if (seen.kind == PacketKind::tcp && seen.segment.is(tcp::kSyn) && seen.from == Side::client) {
+      closest = std::min(closest, seen.time - last);
+      last = seen.time;
+    }
+    return true;
+  };
+  ASSERT_TRUE(network.drain(10 * kSecond));
+  EXPECT_GE(closest, 5 * kMillisecond - kMicrosecond);
+}
+
 }  // namespace
 }  // namespace engine::netsim
