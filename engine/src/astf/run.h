@@ -48,6 +48,11 @@ class ProfileRun {
   ProfileRun(std::shared_ptr<const Profile> profile, const RunOptions& options,
              const CoreConfig& config, const PortOffsets& offsets);
 
+  /// Bytes that one may take, but for the ports of its clients.
+  static uint64_t memory_of(const Profile& profile, const RunOptions& options);
+  /// Bytes of its counters, latencies and report.
+  static uint64_t results_of(const Profile& profile, const RunOptions& options);
+
   const Profile& profile() const { return *profile_; }
 
   /// Enters the headers of the clients' gateways into the core's table, before any flow is opened.

@@ -52,9 +52,17 @@ struct Population {
   uint64_t ports_in_use = 0;
 };
 
+/// Bytes that a run may take.
+struct RunMemory {
+  uint64_t cores = 0;    ///< on all data cores together, while it runs
+  uint64_t results = 0;  ///< for what is read of it
+};
+
 class Runs {
  public:
   virtual ~Runs() = default;
+
+  virtual RunMemory memory_of(const Profile& profile, const RunOptions& options) const = 0;
 
   /// Starts a profile on all data cores, or on none. `client_mask` bit p: port p (even) opens
   /// flows; without a topology these ports know where to send (PortState::resolved). Throws

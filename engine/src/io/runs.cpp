@@ -23,6 +23,10 @@ class EngineRuns final : public Runs {
  public:
   explicit EngineRuns(Machine& machine) : machine_(machine) {}
 
+  RunMemory memory_of(const Profile& profile, const RunOptions& options) const override {
+    return {machine_.threads().size() * ProfileRun::memory_of(profile, options),
+            ProfileRun::results_of(profile, options)};
+  }
   std::unique_ptr<Run> start(std::shared_ptr<const Profile> profile, const RunOptions& options,
                              PortMask client_mask) override;
   CounterReading counters(const std::vector<const Run*>& runs) const override;

@@ -62,6 +62,7 @@ struct Budgets {
   static constexpr uint64_t kReplies = uint64_t{64} << 20;
   static constexpr uint64_t kCaptures = uint64_t{256} << 20;
   static constexpr uint64_t kProfiles = uint64_t{512} << 20;
+  static constexpr uint64_t kRuns = uint64_t{4} << 30;
 
   /// The answers to one message, as text.
   ByteBudget replies{"replies", kReplies,
@@ -73,6 +74,10 @@ struct Budgets {
   /// Profiles and topologies, as text and parsed, uploads that are not complete among them.
   ByteBudget profiles{"profiles", kProfiles,
                       "clear profiles that are not needed (profile_clear), or upload less"};
+  /// What runs measure, on each data core, and what is kept of each profile's last one.
+  ByteBudget runs{"runs", kRuns,
+                  "clear profiles that are not needed (profile_clear), or start one of fewer "
+                  "templates or on fewer data cores (-c)"};
 };
 
 /// A text that is too long for one request, and comes in pieces.

@@ -14,7 +14,7 @@ namespace engine {
 ControlState::ControlState(const Subjects& engine, const EngineConfig& config)
     : engine(engine),
       ownership(engine.ports.infos().size()),
-      profiles(engine, subscribers, budgets.profiles),
+      profiles(engine, subscribers, budgets.profiles, budgets.runs),
       machine(engine),
       taps(engine.frames, engine.ports.infos().size()),
       captures(engine.clock, taps, budgets),

@@ -151,6 +151,7 @@ void ProfileTable::end_run(ProfileSlot& slot, std::string& failure) {
 void ProfileTable::remove_run(ProfileSlot& slot, std::string& failure) {
   attempt(failure, "the run is not removed", [&] { slot.handle->remove(); });
   slot.handle.reset();
+  slot.measured.set(slot.results_bytes);
 }
 
 double ProfileTable::patience() const {
@@ -214,10 +215,16 @@ void ProfileTable::start_run(const std::string& id, ProfileSlot& slot) {
       options.duration_s > 0 ? static_cast<Nanoseconds>(options.duration_s * kSecond) : 0;
   const std::array<CounterBlock, kSides> table = runs_.counters({}).table;
   const bool after_quiet = !any_running();
+  RunMemory memory;
   try {
     run.tls = resolve(slot.tls, *slot.source.parsed);
+    memory = runs_.memory_of(*slot.source.parsed, run);
+    const uint64_t bytes = memory.cores + memory.results;
+    if (!slot.measured.set(slot.results_bytes + bytes))
+      throw ProfileError(run_budget_.refusal(bytes, fmt::format("a run of profile '{}'", id)));
     slot.handle = runs_.start(slot.source.parsed, run, options.client_mask);
   } catch (const std::exception& error) {
+    slot.measured.set(slot.results_bytes);
     refuse_run(id, slot, error.what());
     return;
   }
@@ -245,6 +252,8 @@ void ProfileTable::start_run(const std::string& id, ProfileSlot& slot) {
   ++slot.epoch;
   slot.progress = {};
   slot.progress.started = now;
+  slot.results_bytes = memory.results;
+  slot.measured.set(memory.cores + memory.results);
   slot.results = {};
   slot.results.counters.table = table;
   slot.statistics.begin(table, now);
@@ -303,7 +312,7 @@ bool ProfileTable::remove(const std::string& id, ProfileSlot& slot) {
   subscribers_.publish(Event::profile_cleared, event_data(id), clock_.now());
   if (id != kDefault) return true;
   const uint64_t epoch = slot.epoch + 1;
-  slot = ProfileSlot(budget_);
+  slot = ProfileSlot(budget_, run_budget_);
   slot.kept.grow(slot.own_bytes());
   slot.epoch = epoch;
   set_state(id, slot, ProfileState::idle);

@@ -47,8 +47,9 @@ struct Deletion {
 };
 
 struct ProfileSlot {
-  /// `budget` pays for what is kept of the profile.
-  explicit ProfileSlot(ByteBudget& budget) : source(budget), kept(budget) {}
+  /// `budget` pays for what is kept of the profile, `runs` for what its runs measure.
+  ProfileSlot(ByteBudget& budget, ByteBudget& runs)
+      : source(budget), kept(budget), measured(runs) {}
 
   ProfileState state = ProfileState::idle;
   /// Grows with each upload and each start; clients drop what they know of groups and counters.
@@ -71,6 +72,8 @@ struct ProfileSlot {
   FlowSamples flow_samples;
   std::string tls_keys;  ///< that nobody has taken yet
   RunResults results;    ///< of the last finished one
+  uint64_t results_bytes = 0;
+  Charge measured;  ///< the run, and results
 
   Deletion deletion;
 

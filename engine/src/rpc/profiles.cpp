@@ -24,12 +24,14 @@ bool at_rest(const ProfileSlot& slot) {
 
 }  // namespace
 
-ProfileTable::ProfileTable(const Subjects& engine, RpcSubscribers& subscribers, ByteBudget& budget)
+ProfileTable::ProfileTable(const Subjects& engine, RpcSubscribers& subscribers, ByteBudget& budget,
+                           ByteBudget& run_budget)
     : clock_(engine.clock),
       ports_(engine.ports),
       runs_(engine.runs),
       subscribers_(subscribers),
       budget_(budget),
+      run_budget_(run_budget),
       latency_(engine.clock, engine.latency, engine.ports) {
   added(kDefault);
 }
@@ -39,7 +41,7 @@ ProfileSlot& ProfileTable::added(const std::string& id) {
     throw bad_parameters(fmt::format("parameter 'profile_id' must have 1 to {} bytes", kLongestId));
   if (profiles_.size() >= kMost)
     throw refused(fmt::format("there are {} profiles: clear one first (profile_clear)", kMost));
-  ProfileSlot slot(budget_);
+  ProfileSlot slot(budget_, run_budget_);
   slot.kept.grow(slot.own_bytes(), "a profile");
   return profiles_.emplace(id, std::move(slot)).first->second;
 }
@@ -72,7 +74,7 @@ bool ProfileTable::upload(const std::string& id, const std::string& fragment, bo
   slot.source.upload.add(fragment);
   if (!last) return false;
 
-  ProfileSlot loaded(budget_);
+  ProfileSlot loaded(budget_, run_budget_);
   loaded.kept = std::move(slot.kept);
   loaded.source.text = slot.source.upload.take();
   loaded.kept.set(loaded.own_bytes());  // as much as the upload took

@@ -23,8 +23,9 @@ class ProfileTable {
   static constexpr size_t kMost = 10'000;       ///< profiles at once
   static constexpr size_t kLongestId = 1'000;   ///< bytes
 
-  /// `budget` pays for profiles.
-  ProfileTable(const Subjects& engine, RpcSubscribers& subscribers, ByteBudget& budget);
+  /// `budget` pays for profiles, `run_budget` for runs and their results.
+  ProfileTable(const Subjects& engine, RpcSubscribers& subscribers, ByteBudget& budget,
+               ByteBudget& run_budget);
 
   /// One piece of a profile's JSON. True: a profile with this `md5` is loaded under this id
   /// already, nothing need follow. Nothing is parsed yet. Throws RpcError also when there are too
@@ -119,6 +120,7 @@ class ProfileTable {
   Runs& runs_;
   RpcSubscribers& subscribers_;
   ByteBudget& budget_;
+  ByteBudget& run_budget_;
   LatencyControl latency_;
   std::map<std::string, ProfileSlot> profiles_;
   ProfileState state_ = ProfileState::idle;

@@ -1,9 +1,11 @@
 // A profile of many templates: no pass of a core's loop takes longer for it.
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <ctime>
 
+#include "json/parse_profile.h"
 #include "netsim/netsim.h"
 #include "netsim/several_templates.h"
 
@@ -35,6 +37,28 @@ Nanoseconds of_idle_pass(Network& network) {
   const Nanoseconds before = cpu_time();
   for (int i = 0; i < kPasses; ++i) network.core(Side::client).advance(network.now());
   return (cpu_time() - before) / kPasses;
+}
+
+/// Bytes that the program holds on its heap.
+uint64_t held() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+/// What a run on one core is said to take is what it takes.
+TEST(ManyTemplates, TheMemoryOfARunIsKnownBeforeItsStart) {
+  const std::shared_ptr<const Profile> profile = parse_profile(many(), false);
+  for (const bool checks : {false, true}) {
+    RunOptions options = forever();
+    options.payload_check.enabled = checks;
+    const uint64_t told = ProfileRun::memory_of(*profile, options);
+    const uint64_t before = held();
+    const ProfileRun run(profile, options, {}, {});
+    const uint64_t taken = held() - before;
+    EXPECT_LE(taken, told);
+    EXPECT_GE(taken, told - told / 20);
+    EXPECT_GE(told, kTemplates * sizeof(LatencyBlock));
+  }
 }
 
 TEST(ManyTemplates, NeitherHeldFlowsNorTheEndOfARunTakeLongForThem) {

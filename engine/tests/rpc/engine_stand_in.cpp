@@ -257,6 +257,9 @@ class StandInRuns final : public Runs {
  public:
   explicit StandInRuns(EngineStandIn& engine) : engine_(engine) {}
 
+  RunMemory memory_of(const Profile&, const RunOptions&) const override {
+    return engine_.run_memory;
+  }
   std::unique_ptr<Run> start(std::shared_ptr<const Profile> profile, const RunOptions& options,
                              PortMask client_mask) override {
     int number = 1;

@@ -30,8 +30,9 @@ class EngineStandIn {
   uint64_t open_flows = 10;        ///< client flows while opening and draining
   uint64_t lingering_servers = 0;  ///< server flows left when the client flows are gone
   bool establishes = true;
-  bool closes = true;  ///< a run that is to be closed is, at once; else it stays open
-  std::string start_error;               ///< start throws ProfileError with this text
+  bool closes = true;       ///< a run that is to be closed is, at once; else it stays open
+  RunMemory run_memory;     ///< of every run
+  std::string start_error;  ///< start throws ProfileError with this text
   std::vector<std::string> run_notices;  ///< of every run
   std::vector<std::string> calls;        ///< of what changes something, in order; runs by number
   std::array<PortState, 2> ports;

@@ -29,7 +29,7 @@ std::string short_form(const Json& event) {
 
 class ProfileTableTest : public ::testing::Test {
  protected:
-  ProfileTableTest() : table_(engine_.subjects(), subscribers_, budget_) {
+  ProfileTableTest() : table_(engine_.subjects(), subscribers_, budget_, runs_) {
     subscribers_.acquire(kOwner, 0);
   }
 
@@ -73,6 +73,7 @@ class ProfileTableTest : public ::testing::Test {
   EngineStandIn engine_;
   RpcSubscribers subscribers_;
   ByteBudget budget_{"profiles", 1 << 20, "upload less"};
+  ByteBudget runs_{"runs", 1000, "start less"};
   ProfileTable table_;
 };
 
@@ -553,6 +554,38 @@ TEST_F(ProfileTableTest, AProfilePaysForItselfUntilItIsCleared) {
   table_.clear("a");
   pass(3);
   EXPECT_EQ(budget_.left(), before);
+}
+
+TEST_F(ProfileTableTest, ARunPaysForWhatItMeasuresAndLeaves) {
+  stand_in().run_memory = {.cores = 600, .results = 300};
+  load("a");
+  load("b");
+  start({}, "a");
+  EXPECT_EQ(runs_.left(), 100u);
+  events();
+  start({}, "b");
+  EXPECT_THAT(events(), Contains(AllOf(HasSubstr("60 b 5"), HasSubstr("Memory budget 'runs'"),
+                                       HasSubstr("900 bytes"), HasSubstr("start less"))));
+  EXPECT_EQ(state("b"), ProfileState::loaded);
+  EXPECT_EQ(runs_.left(), 100u);
+  table_.stop("a");
+  pass(0.1);
+  EXPECT_EQ(runs_.left(), 700u);
+  stand_in().run_memory = {.cores = 600, .results = 50};
+  stand_in().start_error = "port taken";
+  start({}, "a");
+  EXPECT_EQ(runs_.left(), 700u) << "the results of the run before are still there";
+  stand_in().start_error.clear();
+  start({}, "a");
+  EXPECT_EQ(runs_.left(), 350u);
+  stand_in().on_call = [](const std::string& call) {
+    if (call == "status") throw std::runtime_error("no memory for that");
+  };
+  pass(0.1);
+  EXPECT_EQ(runs_.left(), 950u);
+  stand_in().on_call = [](const std::string&) {};
+  load("a");
+  EXPECT_EQ(runs_.left(), 1000u);
 }
 
 TEST_F(ProfileTableTest, WhatTheBudgetDoesNotPayForIsRefusedByNameAndLeavesTheRest) {
