@@ -1,7 +1,8 @@
 """One check of this machine."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
+from typing import NamedTuple
 
 
 class State(StrEnum):
@@ -12,18 +13,23 @@ class State(StrEnum):
     MISSING = "missing"
 
 
-@dataclass(frozen=True, slots=True)
-class HostCheck:
-    """The result of one check.
-
-    `name`: the subject. `found`: what the check found. `meaning`: the consequence. `hint`: how to
-    fix it. `meaning` and `hint` may be empty if all is well. `needed`: the main comparison cannot
-    run without it.
+class Finding(NamedTuple):
+    """What a check found. `meaning`: the consequence. `hint`: how to fix it. Both may be empty if
+    all is well.
     """
 
-    name: str
     state: State
     found: str
     meaning: str = ""
     hint: str = ""
+
+
+ok, limited, missing = (partial(Finding, state) for state in State)
+
+
+class HostCheck(NamedTuple):
+    """`name`: the subject. `needed`: the main comparison cannot run without it."""
+
+    name: str
+    finding: Finding
     needed: bool = False
