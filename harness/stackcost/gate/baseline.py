@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -95,23 +95,6 @@ def _without_folders(value: Any) -> Any:
         return [_without_folders(each) for each in value]
     is_path = isinstance(value, str) and re.fullmatch(r"/[^\n]+", value)
     return Path(value).name if is_path else value
-
-
-def baseline_path(folder: Path, experiment: str, system: str, figure: Judged, place: Place) -> Path:
-    """The path of the baseline of a system's figure at a place."""
-    return folder / f"{_stem(experiment, system, figure)}@{place.key}.json"
-
-
-def of_other_places(
-    folder: Path, experiment: str, system: str, figure: Judged
-) -> Sequence[Baseline]:
-    """All baselines of a system's figure."""
-    stem = _stem(experiment, system, figure)
-    return [read_baseline(path) for path in sorted(folder.glob(f"{stem}@*.json"))]
-
-
-def _stem(experiment: str, system: str, figure: Judged) -> str:
-    return re.sub(r"[^\w.-]+", "-", f"{experiment}-{system}{figure.suffix}")
 
 
 def read_baseline(path: Path) -> Baseline:

@@ -4,29 +4,30 @@ It tests the trials at several checkpoints and ends as soon as they decide. Ever
 separate statistical test, so the allowed error rate is divided among them (Bonferroni).
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from statistics import median
+from typing import Literal
 
-from stackcost.analysis.trial.thresholds import RATE
+from stackcost.analysis.between_runs import of_history
+from stackcost.analysis.thresholds import RATE
 from stackcost.bed.lock import lock_when_free
 from stackcost.contracts.words import count
 from stackcost.experiment.matrix import Variant
 from stackcost.gate.baseline import (
     Baseline,
     Place,
-    baseline_path,
-    of_other_places,
     place_of,
     read_baseline,
     setup_of,
     write_baseline,
 )
 from stackcost.gate.figure import CEILING, Judged
-from stackcost.gate.history import HISTORY, Entry, append, between, read_history
-from stackcost.gate.measure import GateRun
+from stackcost.gate.history import HISTORY, Entry, append, read_history
+from stackcost.gate.measure import GateRun, ThisMachine
 from stackcost.gate.trial import GateTrial, comparable, left_out, left_out_words, too_few
 from stackcost.gate.verdict import Verdict, against_baseline, against_number
 from stackcost.gate.words import COUNT_INSTEAD, baseline_sentence, explain, sentence
@@ -83,6 +84,12 @@ def measure_comparable(
     return trials
 
 
+def _set_aside(run: GateRun, trials: list[GateTrial], before: Sequence[GateTrial] = ()) -> None:
+    """Mark what is not judged in the run's folder, so that no figure uses it."""
+    for at, reason in left_out(trials, before).items():
+        run.folder.set_aside([trials[at].number], reason)
+
+
 @dataclass(frozen=True, slots=True)
 class GateResult:
     """The result of a gate. `sentence`: one line; `text`: the sentence and its explanation.
@@ -99,18 +106,6 @@ class GateResult:
     run: str = ""
 
 
-class MeasuringMachine(Protocol):
-    """The machine that measures: this machine, or a simulated one in tests."""
-
-    def describe(self) -> dict[str, Any]:
-        """The machine as `stackcost.collect.machine` describes it."""
-
-    def open(
-        self, target: Variant, figure: Judged, load: float | None, say: Say
-    ) -> AbstractContextManager[GateRun]:
-        """A run of trials for a figure. `load`: None for the one that it finds."""
-
-
 @dataclass(frozen=True, slots=True)
 class Gate:
     """The gate of one figure of one system.
@@ -123,7 +118,7 @@ class Gate:
     experiment: str
     target: Variant
     figure: Judged
-    machine: MeasuringMachine
+    machine: ThisMachine
     folder: Path
     checkpoints: tuple[int, ...]
     test: str
@@ -135,7 +130,7 @@ class Gate:
             most = self.checkpoints[-1]
             self._tell(f"{count(most, *self.figure.trial)} for the baseline")
             trials = measure_comparable([], run.measure, most, self._tell)
-            self._set_aside(run, left_out(trials), trials)
+            _set_aside(run, trials)
             baseline = Baseline(
                 experiment=self.experiment,
                 system=self.target.name,
@@ -166,7 +161,13 @@ class Gate:
         baseline, history = read_baseline(path), self.folder / HISTORY
         known = read_history(history) if history.is_file() else []
         of = self.target.name, self.experiment, self.figure.title, self._place.key
-        spread = between(known, *of)
+        spread = of_history(
+            [
+                median(each.values)
+                for each in known
+                if (each.system, each.experiment, each.figure, each.machine) == of
+            ]
+        )
         return self._judge(
             baseline.load,
             lambda now, rate: against_baseline(
@@ -193,7 +194,7 @@ class Gate:
             verdict, now = measure_until_decided(run.measure, judge, self.checkpoints, self._tell)
             setup, folder = setup_of(run.folder.manifest(), self.target.name), str(run.folder.path)
             before = baseline.trials if baseline else []
-            self._set_aside(run, left_out(now, before), now)
+            _set_aside(run, now, before)
         told = sentence(verdict, self.figure, left_out_words(now, before))
         said = f"{self.target.name}: {told}"
         text = explain(said, self.figure, verdict, now, baseline, setup, folder)
@@ -220,19 +221,14 @@ class Gate:
         ):
             yield run
 
-    def _set_aside(self, run: GateRun, reasons: dict[int, str], trials: list[GateTrial]) -> None:
-        """Mark what is not judged in the run's folder, so that no figure uses it."""
-        for at, reason in reasons.items():
-            run.folder.set_aside([trials[at].number], reason)
-
     def _no_baseline(self) -> GateResult:
         place = self._place
         said = (
             f"{self.target.name}: {self.folder} has no baseline for this {place.what} "
             f"({place.words})"
         )
-        if others := of_other_places(self.folder, self.experiment, self.target.name, self.figure):
-            known = "; ".join(f"{each.place}, {each.taken}" for each in others)
+        if others := sorted(self.folder.glob(f"{self._stem}@*.json")):
+            known = "; ".join(f"{each.place}, {each.taken}" for each in map(read_baseline, others))
             said += f". It has baselines for other {place.what}s: {known}"
         said += f". To measure {self._path.name}, run: pytest --stackcost-update-baseline"
         return GateResult("no baseline", said, said)
@@ -243,8 +239,13 @@ class Gate:
 
     @property
     def _path(self) -> Path:
-        of = self.folder, self.experiment, self.target.name, self.figure, self._place
-        return baseline_path(*of)
+        return self.folder / f"{self._stem}@{self._place.key}.json"
+
+    @property
+    def _stem(self) -> str:
+        """What the names of its baselines begin with."""
+        named = f"{self.experiment}-{self.target.name}{self.figure.suffix}"
+        return re.sub(r"[^\w.-]+", "-", named)
 
     def _tell(self, line: str) -> None:
         self.say(f"{self.target.name}: {line}")

@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from statistics import median
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from stackcost.analysis.comparing.between_runs import BetweenRuns, of_history
-from stackcost.analysis.comparing.trend import Measurement, Subject, Trend, trends
+from stackcost.analysis.trend import Measurement, Subject, Trend, trends
 from stackcost.contracts.errors import StackcostError
 from stackcost.gate.figure import COST, WHOLE_CORES
 from stackcost.store.manifest import moment, utc_now
@@ -54,20 +52,6 @@ class Entry(BaseModel):
         """What it is a measurement of."""
         unit = (COST if self.figure == COST.title else WHOLE_CORES).unit
         return Subject(self.test, self.system, self.figure, unit, self.machine)
-
-
-def between(
-    history: Sequence[Entry], system: str, experiment: str, figure: str, machine: str
-) -> BetweenRuns:
-    """How much the measurements of a system's figure on a machine differ."""
-    wanted = system, experiment, figure, machine
-    return of_history(
-        [
-            median(each.values)
-            for each in history
-            if (each.system, each.experiment, each.figure, each.machine) == wanted
-        ]
-    )
 
 
 def trends_of(history: Sequence[Entry]) -> list[Trend]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from io import StringIO
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from rich.console import Console
 from typing_extensions import override
@@ -38,7 +38,6 @@ from stackcost.runs.slowest import expected_seconds, loads_found
 from stackcost.runs.turn import Feed, OpenSession, PlannedTrials, Purpose, Result, Turn
 from stackcost.session.profile_session import SETUP_S, ProfileSession, open_profile_session
 from stackcost.session.server_session import ServerSession
-from stackcost.store import RunFolder
 from stackcost.store.manifest import LoadsFound
 
 SUSTAIN_S = 5.0
@@ -58,18 +57,10 @@ UNSURE = "all losses are of disturbed trials, or of a generator at its limit"
 LINE_WIDTH = 200  # characters of a line of progress: none is folded
 
 
-class GateRun(Protocol):
-    """A run of a gate that goes on. `load`: in every trial, connections/s."""
-
-    load: float
-    folder: RunFolder
-
-    def measure(self) -> GateTrial:
-        """Make one trial."""
-
-
-class _Run(ABC):
-    """Trials of one system on this machine, each on a new test bed; all are stored."""
+class GateRun(ABC):
+    """Trials of one system on this machine, each on a new test bed; all are stored. `load`: in
+    every trial, connections/s.
+    """
 
     open: OpenSession[Any] = staticmethod(open_profile_session)
 
@@ -121,7 +112,7 @@ class _Run(ABC):
         return self._campaign.take(turn)
 
 
-class Timed(_Run):
+class Timed(GateRun):
     """Trials at one load, for the rate for whole cores."""
 
     @override
@@ -164,7 +155,7 @@ def next_sustain(found: Sequence[GateTrial], lengths: Sequence[float]) -> float:
     return max(SUSTAIN_S, needed)
 
 
-class Searches(_Run):
+class Searches(GateRun):
     """Searches, for the ceiling.
 
     The search is that of `stackcost ceiling --quick`, for the highest load with at most 0.5 % lost.
@@ -197,7 +188,7 @@ class Searches(_Run):
         return self._found[-1]
 
 
-class Counts(_Run):
+class Counts(GateRun):
     """Trials in the guest that counts, for the cost in instructions."""
 
     open = staticmethod(open_counting_session)
@@ -216,7 +207,7 @@ class Counts(_Run):
         return CountedConnections(self._target.experiment)
 
 
-RUNS: dict[str, type[_Run]] = {
+RUNS: dict[str, type[GateRun]] = {
     WHOLE_CORES.title: Timed,
     CEILING.title: Searches,
     COST.title: Counts,

@@ -18,7 +18,8 @@ from stackcost.gate.pytest_summary import ERROR, IS_GATE, PROPERTY, UNDECIDED, P
 
 if TYPE_CHECKING:
     from stackcost.gate.figure import Judged
-    from stackcost.gate.gate import Gate, GateResult, MeasuringMachine
+    from stackcost.gate.gate import Gate, GateResult
+    from stackcost.gate.measure import ThisMachine
 
 FOLDER = "stackcost-gate"  # below pytest's root folder; holds baselines and history, to commit
 FIXTURE = "cps_ceiling"
@@ -151,6 +152,9 @@ class CostAssertion(_Assertion):
         self._against_baseline(tolerance)
 
 
+Assertion = TypeVar("Assertion", bound=_Assertion)
+
+
 def _properties(figure: "Judged", result: "GateResult") -> dict[str, object]:
     """What JUnit's properties say of a gate, by name; docs/gate.md defines each."""
     found: dict[str, object] = {"outcome": result.outcome, "figure": figure.title}
@@ -166,20 +170,11 @@ def _properties(figure: "Judged", result: "GateResult") -> dict[str, object]:
 
 
 @pytest.fixture(scope="session")
-def stackcost_machine(request: pytest.FixtureRequest) -> "MeasuringMachine":
+def stackcost_machine(request: pytest.FixtureRequest) -> "ThisMachine":
     """The machine that measures: this one. Override this fixture to measure on another machine."""
     from stackcost.gate.measure import ThisMachine
 
     return ThisMachine(request.config.rootpath / "results", sys.argv)
-
-
-def _record(request: pytest.FixtureRequest) -> Record:
-    """Like pytest's record_property, which warns about JUnit's xunit2 family though it works."""
-
-    def record(name: str, value: object) -> None:
-        request.node.user_properties.append((name, value))
-
-    return record
 
 
 def _say(config: pytest.Config) -> Callable[[str], None]:
@@ -199,34 +194,45 @@ def _say(config: pytest.Config) -> Callable[[str], None]:
     return say
 
 
-def _gate(
+def _assertion(
+    kind: type[Assertion],
     request: pytest.FixtureRequest,
-    machine: "MeasuringMachine",
+    machine: "ThisMachine",
     figure: "Judged",
     file: str | Path,
     system: str,
-) -> "Gate":
-    """The gate of a test; StackcostError if the file has no such system."""
+) -> Assertion:
+    """Of a system's figure; the test fails if the file has no such system."""
     from stackcost.experiment.read_file import experiment_file
     from stackcost.gate.gate import Gate
     from stackcost.gate.measure import target_of
 
     config = request.config
-    return Gate(
-        experiment=Path(file).stem,
-        target=target_of(experiment_file(Path(file), config.rootpath), system, figure.counted),
-        figure=figure,
-        machine=machine,
-        folder=config.rootpath / FOLDER,
-        checkpoints=figure.quick if config.getoption("--stackcost-quick") else figure.checkpoints,
-        test=request.node.nodeid,
-        say=_say(config),
-    )
+
+    def record(name: str, value: object) -> None:
+        # pytest's record_property would warn about JUnit's xunit2 family, though it works.
+        request.node.user_properties.append((name, value))
+
+    def gate() -> Gate:
+        path = experiment_file(Path(file), config.rootpath)
+        quick = config.getoption("--stackcost-quick")
+        return Gate(
+            experiment=Path(file).stem,
+            target=target_of(path, system, figure.counted),
+            figure=figure,
+            machine=machine,
+            folder=config.rootpath / FOLDER,
+            checkpoints=figure.quick if quick else figure.checkpoints,
+            test=request.node.nodeid,
+            say=_say(config),
+        )
+
+    return kind(_or_fail(gate, record), config, record)
 
 
 @pytest.fixture
 def cps_ceiling(
-    request: pytest.FixtureRequest, stackcost_machine: "MeasuringMachine"
+    request: pytest.FixtureRequest, stackcost_machine: "ThisMachine"
 ) -> Callable[..., RateAssertion]:
     """`cps_ceiling(file, system="", figure="rate for whole cores")`: a system's rate.
 
@@ -237,22 +243,20 @@ def cps_ceiling(
     """
     from stackcost.gate.figure import RATES, WHOLE_CORES
 
-    record = _record(request)
-
     def rate_of(
         file: str | Path, system: str = "", figure: str = WHOLE_CORES.title
     ) -> RateAssertion:
         if figure not in RATES:
             raise ValueError(f"figure must be one of {', '.join(RATES)}; it is {figure!r}")
         of = stackcost_machine, RATES[figure], file, system
-        return RateAssertion(_or_fail(lambda: _gate(request, *of), record), request.config, record)
+        return _assertion(RateAssertion, request, *of)
 
     return rate_of
 
 
 @pytest.fixture
 def cost_ceiling(
-    request: pytest.FixtureRequest, stackcost_machine: "MeasuringMachine"
+    request: pytest.FixtureRequest, stackcost_machine: "ThisMachine"
 ) -> Callable[..., CostAssertion]:
     """`cost_ceiling(file, system="")`: a system's instructions per connection, counted.
 
@@ -260,11 +264,8 @@ def cost_ceiling(
     """
     from stackcost.gate.figure import COST
 
-    record = _record(request)
-
     def cost_of(file: str | Path, system: str = "") -> CostAssertion:
-        of = stackcost_machine, COST, file, system
-        return CostAssertion(_or_fail(lambda: _gate(request, *of), record), request.config, record)
+        return _assertion(CostAssertion, request, stackcost_machine, COST, file, system)
 
     return cost_of
 
