@@ -43,19 +43,13 @@ class Coded(NamedTuple):
 def encode(run: str, trial: Trial) -> bytes:
     """A Parquet file with the trial's samples; outside of all phases `phase` is null."""
     samples = trial.samples
-    columns = {
+    columns: dict[str, list[Any]] = {
         "run": [run] * len(samples),
         "trial": [trial.number] * len(samples),
         "server": [trial.server] * len(samples),
         "phase": [_phase(trial, sample.time) for sample in samples],
-        "time": [sample.time for sample in samples],
-        "metric": [sample.metric for sample in samples],
+        **{name: [getattr(sample, name) for sample in samples] for name in OF_A_SAMPLE},
         "labels": [list(sample.labels.items()) for sample in samples],
-        "value": [sample.value for sample in samples],
-        "unit": [sample.unit for sample in samples],
-        "kind": [str(sample.kind) for sample in samples],
-        "source": [sample.source for sample in samples],
-        "reason": [sample.reason for sample in samples],
     }
     buffer = pa.BufferOutputStream()
     pq.write_table(pa.table(columns, schema=SCHEMA), buffer, compression="zstd")
@@ -81,14 +75,6 @@ def decode(content: bytes) -> list[Sample]:
     except Exception as error:  # a file that anybody wrote can be wrong in any way
         said = " ".join(str(error).split())[:LONGEST_REASON]
         raise ValueError(f"{type(error).__name__}: {said}") from error
-
-
-def is_whole(content: bytes) -> bool:
-    """Whether it is a Parquet file at all, so that a query can name its columns."""
-    try:
-        return pq.ParquetFile(pa.BufferReader(content)).schema_arrow.names == SCHEMA.names
-    except Exception:  # as in `decode`
-        return False
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:
