@@ -228,9 +228,14 @@ class Summary(Head):
     core_hour_price: float | None = None
 
     @property
+    def loads(self) -> list[tuple[ServerResult, Level]]:
+        """Every load of every system."""
+        return [(server, level) for server in self.servers for level in server.levels]
+
+    @property
     def has_tests(self) -> bool:
         """Whether HTTP clients were its load, and not ASTF profiles."""
-        return any(level.test for server in self.servers for level in server.levels)
+        return any(level.test for _, level in self.loads)
 
     @property
     def reasons(self) -> dict[str, str]:

@@ -17,17 +17,14 @@ class Column(NamedTuple):
 
 
 YES_OR_NO = "yes or no"
-_RUN = Column("", "name of the run's folder")
-_SYSTEM = Column("", "name of the system, after the run's number if there are several")
-_ROUND = Column("1", "round of the run, from 1 on")
-_TEST = Column("", "test of HTTP clients; empty for loads by profiles")
-_OFFERED = Column("1/s", "offered connections per second; 0 for a closed loop")
-_REASON = Column("", "why the value is unknown")
-_TIMES = {
-    "run": _RUN,
-    "system": _SYSTEM,
-    "test": _TEST,
-    "offered_cps": _OFFERED,
+_COMMON = {
+    "run": Column("", "name of the run's folder"),
+    "trial": Column("1", "number of the trial in its run"),
+    "round": Column("1", "round of the run, from 1 on"),
+    "system": Column("", "name of the system, after the run's number if there are several"),
+    "test": Column("", "test of HTTP clients; empty for loads by profiles"),
+    "offered_cps": Column("1/s", "offered connections per second; 0 for a closed loop"),
+    "reason": Column("", "why the value is unknown"),
     "group": Column("", "template group of the profile"),
     "kind": Column(
         "",
@@ -35,9 +32,14 @@ _TIMES = {
         'clients "request" or "connection"',
     ),
 }
+
+
+def _common(*names: str) -> dict[str, Column]:
+    return {name: _COMMON[name] for name in names}
+
+
 FIGURES = {
-    "run": _RUN,
-    "system": _SYSTEM,
+    **_common("run", "system"),
     "case": Column(
         "",
         "test of HTTP clients, state of held flows, event at a device, or "
@@ -50,7 +52,7 @@ FIGURES = {
     "round": Column("1", "round of the run, or number of the search, from 1 on"),
     "value": Column("as in `unit`", "the figure in this round"),
     "unit": Column("", 'unit of the value; "1" for a share or a number'),
-    "reason": _REASON,
+    **_common("reason"),
     "quoted": Column(
         YES_OR_NO,
         "whether the report quotes the cost at this load, or memory.total has it",
@@ -62,17 +64,11 @@ FIGURES = {
 
 LATENCY = {
     **FIGURES,
-    "kind": _TIMES["kind"],
-    "group": _TIMES["group"],
+    **_common("kind", "group"),
     "percentile": Column("", '"p50", "p90", "p99", "p99.9" and more of many connections, or "max"'),
 }
 WHY = {
-    "run": _RUN,
-    "trial": Column("1", "number of the trial in its run"),
-    "round": _ROUND,
-    "system": _SYSTEM,
-    "test": _TEST,
-    "offered_cps": _OFFERED,
+    **_common("run", "trial", "round", "system", "test", "offered_cps"),
     "kind": Column("", "kind of time that is exact: as in `server_cpu`, and softirq by vector"),
     "behalf": Column("", "on whose behalf: a system call, a softirq, a poll thread, a page fault"),
     "category": Column("", "what was done, by the innermost function that has a category"),
@@ -82,14 +78,10 @@ WHY = {
         "us",
         "the part that may belong to other functions, as interrupts were off",
     ),
-    "reason": _REASON,
+    **_common("reason"),
 }
 COUNTS = {
-    "run": _RUN,
-    "trial": Column("1", "number of the trial in its run"),
-    "round": _ROUND,
-    "system": _SYSTEM,
-    "offered_cps": _OFFERED,
+    **_common("run", "trial", "round", "system", "offered_cps"),
     "side": Column("", '"server", or "other": generator, idle task, interrupts and other threads'),
     "task": Column("", "name of the task; RCU callbacks are the server's, whatever they interrupt"),
     "mode": Column("", '"user" or "kernel"'),
@@ -103,27 +95,22 @@ COUNTS = {
     ),
 }
 MEMORY_POINTS = {
-    "run": _RUN,
-    "system": _SYSTEM,
+    **_common("run", "system"),
     "state": Column("", "state in which the flows were held, such as established or time-wait"),
     "kind": Column("", "kind of memory"),
     "open_flows": Column("1", "flows held open when it was read"),
     "bytes": Column("B", "median of the readings inside the hold"),
 }
 MERGED_LATENCY = {
-    **_TIMES,
+    **_common("run", "system", "test", "offered_cps", "group", "kind"),
     "timed": Column("1", "connections of all rounds together"),
     "percentile": Column("1", "share of these connections in percent, such as 99.9"),
     "us": Column("us", "time within which so many of them were over, known to 0.8 %"),
 }
 TRIALS = {
-    "run": _RUN,
-    "trial": Column("1", "number of the trial in its run"),
-    "round": _ROUND,
-    "system": _SYSTEM,
+    **_common("run", "trial", "round", "system"),
     "part": Column("", '"load", "memory" (flows held open) or "search" (a step of a ceiling)'),
-    "test": _TEST,
-    "offered_cps": _OFFERED,
+    **_common("test", "offered_cps"),
     "open_flows": Column("1", "planned open flows; unknown for loads"),
     "completed": Column("1", "completed connections or requests of the whole trial"),
     "failed": Column("1", "those that did not complete"),
@@ -133,19 +120,13 @@ TRIALS = {
     "set_aside": Column("", "why no figure uses the trial"),
 }
 LATENCY_OVER_TIME = {
-    "run": _RUN,
-    "trial": TRIALS["trial"],
-    "round": _ROUND,
-    **_TIMES,
+    **_common("run", "trial", "round", "system", "test", "offered_cps", "group", "kind"),
     "seconds": Column("s", "start of the second, from the start of the sustain window"),
     "us": Column("us", "a time that connections took, known to 0.8 %"),
     "count": Column("1", "how many connections that ended in this second took as long"),
 }
 SAMPLES = {
-    "run": _RUN,
-    "trial": TRIALS["trial"],
-    "round": _ROUND,
-    "system": _SYSTEM,
+    **_common("run", "trial", "round", "system"),
     "phase": Column("", "phase in which it was read; empty outside of all"),
     "seconds": Column("s", "time since the start of the trial's first window"),
     "metric": Column("", "the metric, such as cpu.exact_time; docs/metrics.md lists all"),
@@ -155,26 +136,24 @@ SAMPLES = {
     "unit": Column("", "unit of the value"),
     "kind": Column("", '"counter" (its growth is used) or "gauge" (a level)'),
     "source": Column("", "where it was read"),
-    "reason": _REASON,
+    **_common("reason"),
 }
 TESTS = {
-    "run": _RUN,
+    **_common("run"),
     "system": Column("", "name of the system, without its number of workers or cores"),
     "count": Column("1", "number of workers or cores"),
     "counted": Column("", "what `count` counts, such as worker processes"),
-    "test": _TEST,
-    "offered_cps": _OFFERED,
+    **_common("test", "offered_cps"),
     "figure": Column("", '"connections", "requests", "throughput" or "latency"'),
     "tls": Column(YES_OR_NO, "whether the test used TLS"),
     "version": Column("", "version of HTTP"),
-    "round": _ROUND,
+    **_common("round"),
     "value": Column("as in `unit`", "the figure of the clients in this round"),
     "unit": Column("", "unit of the value; for a latency also its percentile"),
-    "reason": _REASON,
+    **_common("reason"),
 }
 HTTP_COSTS = {
-    "run": _RUN,
-    "system": _SYSTEM,
+    **_common("run", "system"),
     "version": Column("", "version of HTTP"),
     "part": Column(
         "",
@@ -182,25 +161,24 @@ HTTP_COSTS = {
         'handshake", "resumed handshake", "request over TLS", "kilobyte over TLS": what each adds',
     ),
     "kind": Column("", "kind of time of the server's cores"),
-    "round": _ROUND,
+    **_common("round"),
     "us": Column("us", "CPU time of one request, connection, handshake or 1,000 bytes"),
-    "reason": _REASON,
+    **_common("reason"),
 }
 CHECKS = {
-    "run": _RUN,
+    **_common("run"),
     "trial": Column(
         "1", "number of the trial; unknown for criteria of RFC 9411, which use all rounds"
     ),
-    "system": _SYSTEM,
-    "offered_cps": _OFFERED,
+    **_common("system", "offered_cps"),
     "check": Column("", "the comparison"),
     "holds": Column("", '"yes", "no", or "unknown" if one side is unknown'),
     "wanted": Column("", "the expected value"),
     "seen": Column("", "the value found"),
-    "reason": _REASON,
+    **_common("reason"),
 }
 FACTORS = {
-    "run": _RUN,
+    **_common("run"),
     "factor": Column("", '"cpu" or "memory"'),
     "baseline": Column("", "system whose cost is the numerator"),
     "against": Column("", "system whose cost is the denominator"),
@@ -209,12 +187,12 @@ FACTORS = {
         "us or B", "median cost on `baseline`: us per connection, or B per flow"
     ),
     "against_cost": Column("us or B", "median cost on `against`: us per connection, or B per flow"),
-    "round": _ROUND,
+    **_common("round"),
     "ratio": Column("1", "ratio of this round; unknown if rounds were not paired"),
     "median": Column("1", "ratio of all rounds"),
     "low": Column("1", "lower end of its interval, or the lowest round"),
     "high": Column("1", "upper end of its interval, or the highest round"),
-    "reason": _REASON,
+    **_common("reason"),
 }
 COMPARISONS = {
     "a": Column("", "first run and its systems"),
@@ -236,7 +214,7 @@ COMPARISONS = {
     "reason": Column("", "why there is no verdict"),
 }
 EVENT_SERIES = {
-    "run": _RUN,
+    **_common("run"),
     "system": Column("", "name of the device"),
     "event": Column("", '"exhaustion", "half_open", "cut" or "killed"'),
     "at_s": Column("s", "the figure event.at: when it happened"),

@@ -66,8 +66,7 @@ def trials(summary: Summary) -> Iterator[Row]:
     """Every trial, including those that no figure uses, with figures of its load in its round."""
     found = {
         (server.name, level.test, level.offered_cps, round_number, name): value
-        for server in summary.servers
-        for level in server.levels
+        for server, level in summary.loads
         for name in OF_TRIALS
         if name in level
         for round_number, value in level[name].by_round()
@@ -105,27 +104,20 @@ def samples(run: str, system: str, trial: Trial, metrics: tuple[str, ...]) -> It
     """The samples of one trial, of some metrics or of all."""
     readings = Readings(trial)
     first = min((window.start for window in readings.phases.values()), default=0.0)
+    head = {"run": run, "trial": trial.number, "round": trial.round, "system": system}
     for sample in trial.samples:
         if metrics and sample.metric not in metrics:
             continue
         core = sample.labels.get("cpu", "")
         yield {
-            "run": run,
-            "trial": trial.number,
-            "round": trial.round,
-            "system": system,
+            **head,
+            **sample._asdict(),
             "phase": next(
                 (n for n, w in readings.phases.items() if w.start <= sample.time <= w.end), ""
             ),
             "seconds": sample.time - first,
-            "metric": sample.metric,
             "core": int(core) if core.isascii() and core.isdecimal() else None,
-            "labels": sample.labels,
-            "value": sample.value,
-            "unit": sample.unit,
             "kind": str(sample.kind),
-            "source": sample.source,
-            "reason": sample.reason,
         }
 
 
@@ -170,12 +162,9 @@ def factors(summary: Summary) -> Iterator[Row]:
     """Each factor in every round, with its ratio over all rounds."""
     for found in summary.factors:
         low, high = bounds(found.ratio) or (None, None)
-        head = {
+        head = dict(found) | {
             "run": summary.run,
             "factor": found.name,
-            "baseline": found.baseline,
-            "against": found.against,
-            "at": found.at,
             "baseline_cost": found.baseline_cost.median,
             "against_cost": found.against_cost.median,
             "median": found.ratio.median,
@@ -189,23 +178,14 @@ def comparisons(found: Difference) -> Iterator[Row]:
     """Every figure that two runs have in common."""
     for each in found.comparisons:
         yield {
+            **dict(each),
             "a": found.a,
             "b": found.b,
-            "figure": each.figure,
-            "at": each.at,
             "judged": is_judged(each.figure) and each.verdict != "not judged",
             "a_median": each.a.median,
             "b_median": each.b.median,
-            "unit": each.unit,
-            "ratio": each.ratio,
-            "low": each.low,
-            "high": each.high,
-            "coverage": each.coverage,
-            "effect": each.effect,
             "p": each.p_corrected,
-            "verdict": each.verdict,
             "different": each.differs,
-            "reason": each.reason,
         }
 
 
@@ -216,15 +196,14 @@ def published(documents: Sequence[Document]) -> Iterator[Row]:
             for column in table.columns:
                 for x, value in table.points(column):
                     yield {
+                        **dict(table),
                         "document": document.title,
                         "table": table.name,
-                        "title": table.title,
                         "shape": table.shape or "",
                         "column": column,
                         "x_name": table.x,
                         "x": x,
                         "value": value,
-                        "unit": table.unit,
                         "better": table.better or "",
                     }
 
@@ -232,23 +211,8 @@ def published(documents: Sequence[Document]) -> Iterator[Row]:
 def published_matches(document: Document, found: Sequence[PublishedMatch]) -> Iterator[Row]:
     """Our figures for a publication's tables."""
     for each in found:
-        known = each.value is not None
-        yield {
-            "document": document.title,
-            "table": each.table,
-            "column": each.column,
-            "x": each.x,
-            "unit": each.unit,
-            "published": each.published,
-            "what": each.what,
-            "value": each.value,
-            "low": each.low if known else None,
-            "high": each.high if known else None,
-            "ratio": each.ratio,
-            "published_gain": each.published_gain,
-            "gain": each.gain,
-            "reason": each.reason,
-        }
+        own = dict(each) if each.value is not None else dict(each) | {"low": None, "high": None}
+        yield {**own, "document": document.title}
 
 
 def tests(summary: Summary) -> Iterator[Row]:
@@ -287,25 +251,17 @@ def http_costs(summary: Summary) -> Iterator[Row]:
 
 def checks(summary: Summary) -> Iterator[Row]:
     """Every check of every trial, then the criteria of RFC 9411 of every load."""
-    for trial in summary.trials:
-        head = {"run": summary.run, "trial": trial.number, "system": trial.server}
-        for check in trial.checks:
-            yield {**head, "offered_cps": trial.offered_cps, **_check(check)}
-    for server in summary.servers:
-        for level in server.levels:
-            head = {"run": summary.run, "trial": None, "system": server.name}
-            for check in level.acceptance:
-                yield {**head, "offered_cps": level.offered_cps, **_check(check)}
-
-
-def _check(check: Check) -> Row:
-    return {
-        "check": check.name,
-        "holds": "unknown" if check.holds is None else "yes" if check.holds else "no",
-        "wanted": check.wanted,
-        "seen": check.seen,
-        "reason": check.reason,
-    }
+    found: list[tuple[int | None, str, float, list[Check]]] = [
+        (trial.number, trial.server, trial.offered_cps, trial.checks) for trial in summary.trials
+    ]
+    found += [
+        (None, server.name, level.offered_cps, level.acceptance) for server, level in summary.loads
+    ]
+    for trial, system, offered, own in found:
+        head = {"run": summary.run, "trial": trial, "system": system, "offered_cps": offered}
+        for check in own:
+            holds = "unknown" if check.holds is None else "yes" if check.holds else "no"
+            yield {**head, **dict(check), "check": check.name, "holds": holds}
 
 
 def rounds(spread: Spread, value: str = "value") -> Iterator[Row]:

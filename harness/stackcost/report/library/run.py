@@ -1,16 +1,21 @@
 """Stored runs, opened: their tables."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeAlias
 
 import pandas
 
+from stackcost.analysis.readings import Readings
 from stackcost.contracts.errors import StackcostError
-from stackcost.contracts.trial import Trial
+from stackcost.library import export, rows
+from stackcost.library.columns import TABLES, YES_OR_NO
+from stackcost.published.document import Document, documents
+from stackcost.published.match import matches
 from stackcost.report.difference import Difference, differences_from_first
 from stackcost.report.library import export, rows
 from stackcost.report.library.columns import TABLES, YES_OR_NO
@@ -22,6 +27,7 @@ from stackcost.report.sampled import sampled_trials
 from stackcost.store import RunFolder
 
 RESULTS = Path("results")
+Rows: TypeAlias = Iterator[rows.Row]
 
 
 @dataclass(frozen=True)
@@ -76,15 +82,7 @@ class Run:
         From the trials themselves, so it takes some seconds. A trial without a breakdown has one
         row, with the reason.
         """
-        return _frame(
-            "why",
-            (
-                row
-                for folder, before in self._numbered()
-                for readings in sampled_trials(folder)
-                for row in rows.why(folder.manifest().run, before + readings.trial.server, readings)
-            ),
-        )
+        return _frame("why", self._of_sampled(rows.why))
 
     @property
     def counts(self) -> pandas.DataFrame:
@@ -92,23 +90,12 @@ class Run:
 
         From the trials themselves. A run that was timed has no rows.
         """
-        return _frame(
-            "counts",
-            (
-                row
-                for folder, before in self._numbered()
-                for readings in sampled_trials(folder)
-                for row in rows.counts(
-                    folder.manifest().run, before + readings.trial.server, readings
-                )
-            ),
-        )
+        return _frame("counts", self._of_sampled(rows.counts))
 
     @property
     def memory_points(self) -> pandas.DataFrame:
         """Bytes at each number of open flows: the points of `memory.per_flow`."""
-        found = (row for s in self.opened.summaries for row in rows.memory_points(s))
-        return _frame("memory_points", found)
+        return _frame("memory_points", map(rows.memory_points, self.opened.summaries))
 
     def merged_latency(self, *percentiles: float) -> pandas.DataFrame:
         """Percentiles of the times of all rounds together: their histograms are added.
@@ -117,57 +104,43 @@ class Run:
         `timed` are beyond is little more than chance.
         """
         wanted = percentiles or (50.0, 90.0, 99.0, 99.9, 100.0)
-        found = (
-            row
-            for folder, before in self._numbered()
-            for row in rows.merged_latency(folder.manifest().run, before, _used(folder), wanted)
-        )
-        return _frame("merged_latency", found)
+        return _frame("merged_latency", self._of_used(rows.merged_latency, wanted))
 
     @property
     def latency_over_time(self) -> pandas.DataFrame:
         """How long connections took in each second of each trial of loads by profiles."""
-        found = (
-            row
-            for folder, before in self._numbered()
-            for row in rows.latency_over_time(folder.manifest().run, before, _used(folder))
-        )
-        return _frame("latency_over_time", found)
+        return _frame("latency_over_time", self._of_used(rows.latency_over_time))
 
     @property
     def trials(self) -> pandas.DataFrame:
         """All trials, with their flags, and the reasons why some are not used."""
-        found = [row for s in self.opened.summaries for row in rows.trials(s)]
-        found += [row for run in self.opened.ceilings for row in rows.steps(run.summary)]
-        return _frame("trials", found)
+        steps = (rows.steps(run.summary) for run in self.opened.ceilings)
+        return _frame("trials", chain(map(rows.trials, self.opened.summaries), steps))
 
     @property
     def tests(self) -> pandas.DataFrame:
         """The figures of HTTP clients in each test, over workers or cores, in each round."""
-        return _frame("tests", (row for s in self.opened.tested for row in rows.tests(s)))
+        return _frame("tests", map(rows.tests, self.opened.tested))
 
     @property
     def http_costs(self) -> pandas.DataFrame:
         """What a request, a connection and the parts of TLS cost, in each round."""
-        found = (row for s in self.opened.tested for row in rows.http_costs(s))
-        return _frame("http_costs", found)
+        return _frame("http_costs", map(rows.http_costs, self.opened.tested))
 
     @property
     def checks(self) -> pandas.DataFrame:
         """The checks of each trial and their results; criteria of RFC 9411."""
-        return _frame("checks", (row for s in self.opened.summaries for row in rows.checks(s)))
+        return _frame("checks", map(rows.checks, self.opened.summaries))
 
     @property
     def factors(self) -> pandas.DataFrame:
         """The cost factors between two systems, in each round and over all rounds."""
-        found = (row for s in self.opened.summaries for row in rows.factors(s))
-        return _frame("factors", found)
+        return _frame("factors", map(rows.factors, self.opened.summaries))
 
     @property
     def comparisons(self) -> pandas.DataFrame:
         """The first run compared with each other run: every common figure."""
-        found = (row for each in self.differences for row in rows.comparisons(each))
-        return _frame("comparisons", found)
+        return _frame("comparisons", map(rows.comparisons, self.differences))
 
     @cached_property
     def differences(self) -> Sequence[Difference]:
@@ -177,8 +150,7 @@ class Run:
     @property
     def event_series(self) -> pandas.DataFrame:
         """Rates and levels over time in each event."""
-        opened = self.opened.events
-        found = (row for each in opened for row in rows.event_series(each.summary))
+        found = (rows.event_series(each.summary) for each in self.opened.events)
         return _frame("event_series", found)
 
     @cached_property
@@ -189,15 +161,13 @@ class Run:
     @property
     def published(self) -> pandas.DataFrame:
         """Every number of the publications' tables whose row begins with a number."""
-        return _frame("published", rows.published(self.documents))
+        return _frame("published", [rows.published(self.documents)])
 
     @property
     def published_matches(self) -> pandas.DataFrame:
         """Our figures for each published measurement, or why there are none."""
         found = (
-            row
-            for document in self.documents
-            for row in rows.published_matches(document, matches(document, self.opened))
+            rows.published_matches(each, matches(each, self.opened)) for each in self.documents
         )
         return _frame("published_matches", found)
 
@@ -206,19 +176,32 @@ class Run:
 
         `trials`: their numbers, None for all. Reading all takes some seconds.
         """
-        found: list[rows.Row] = []
-        for folder, before in self._numbered():
-            for trial in folder.trials(trials):
-                name = folder.manifest().run
-                found += rows.samples(name, before + trial.server, trial, metrics)
+        found = (
+            rows.samples(run, before + trial.server, trial, metrics)
+            for folder, run, before in self._numbered()
+            for trial in folder.trials(trials)
+        )
         return _frame("samples", found)
 
-    def _numbered(self) -> Iterator[tuple[RunFolder, str]]:
-        """The folders, each with what stands before its systems' names if there are several."""
+    def _of_sampled(self, make: Callable[[str, str, Readings], Rows]) -> Iterator[Rows]:
+        for folder, run, before in self._numbered():
+            for readings in sampled_trials(folder):
+                yield make(run, before + readings.trial.server, readings)
+
+    def _of_used(self, make: Callable[..., Rows], *more: object) -> Iterator[Rows]:
+        for folder, run, before in self._numbered():
+            used = (trial for trial in folder.trials() if not trial.set_aside)
+            yield make(run, before, used, *more)
+
+    def _numbered(self) -> Iterator[tuple[RunFolder, str, str]]:
+        """The folders, each with its run's name, and with what stands before its systems' names if
+        there are several.
+        """
         numbers = {run.manifest.run: n for n, run in enumerate(self.opened.costs, 1)}
         for folder in self.folders:
-            number = numbers.get(folder.manifest().run)
-            yield folder, f"run {number}: " if len(numbers) > 1 and number else ""
+            name = folder.manifest().run
+            number = numbers.get(name)
+            yield folder, name, f"run {number}: " if len(numbers) > 1 and number else ""
 
     def columns(self, table: str = "") -> pandas.DataFrame:
         """Unit and definition of each column of a table ("figures"), or of all tables."""
@@ -236,12 +219,8 @@ class Run:
         return f"<stackcost run {', '.join(folder.name for folder in self.folders)}>"
 
 
-def _used(folder: RunFolder) -> Iterator[Trial]:
-    return (trial for trial in folder.trials() if not trial.set_aside)
-
-
-def _frame(table: str, found: Iterable[rows.Row]) -> pandas.DataFrame:
-    frame = pandas.DataFrame(list(found), columns=list(TABLES[table]))
+def _frame(table: str, found: Iterable[Rows]) -> pandas.DataFrame:
+    frame = pandas.DataFrame(list(chain.from_iterable(found)), columns=list(TABLES[table]))
     for name, column in TABLES[table].items():
         if column.unit == YES_OR_NO:
             frame[name] = frame[name].astype(bool)
