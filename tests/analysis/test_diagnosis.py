@@ -10,7 +10,7 @@ from stackcost.analysis.trial.flags import flags_of
 from stackcost.contracts.counts import FramesPassed
 from stackcost.contracts.trial import Trial
 from stackcost.report.flags import flag_lines, not_held
-from stackcost.report.tables import short_cost_table
+from stackcost.report.short_tables import short_cost_table
 from tests.analysis.runs import CONTEXT
 from tests.analysis.trials import add_other_program, counter, gauge, load_trial
 from tests.search.test_bottleneck import IDLE, search_trial

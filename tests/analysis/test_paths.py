@@ -13,7 +13,6 @@ from stackcost.report.paths import (
     added,
     added_bytes,
     hops_of,
-    known_hops,
     memory_parts,
     paths_answer,
     rule_lines,
@@ -64,7 +63,7 @@ def test_a_path_adds_what_its_cores_take_more_than_those_of_the_bare_server() ->
     hops = hops_of(summary_of(paths()))
     assert hops is not None and hops.offered_cps == 1000
     assert hops.bare.median == pytest.approx(80) == hops.bare_server.median
-    proxy, router = known_hops(hops)
+    proxy, router = hops.hops
     assert (proxy.system, router.system) == ("dut/proxy_nginx", "dut/forwarding")
     assert proxy.whole.median == pytest.approx(270) and router.whole.median == pytest.approx(100)
     assert proxy.added_whole.median == pytest.approx(190)

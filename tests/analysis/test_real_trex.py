@@ -13,7 +13,7 @@ from stackcost.analysis.trial.flags import disturbances
 from stackcost.collect.engine import engine_time
 from stackcost.contracts.metrics import PROCESS_PSS
 from stackcost.contracts.trial import Trial
-from stackcost.report.answer import print_answer
+from stackcost.report.terminal import print_answer
 from tests.analysis.runs import CONTEXT, MEMORY
 from tests.analysis.trials import START, counter, hold_trial, load_trial
 from tests.collect.trex import TrexStandIn

@@ -5,7 +5,8 @@ from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Summary
 from stackcost.contracts.trial import Trial
 from stackcost.report.peer_parts import peer_sentences
-from stackcost.report.tables import cost_table, factor_table, short_cost_table, short_factor_table
+from stackcost.report.short_tables import short_cost_table, short_factor_table
+from stackcost.report.tables import cost_table, factor_table
 from stackcost.report.words import number
 from tests.analysis.runs import CONTEXT, compared, context_with
 from tests.analysis.trials import counter

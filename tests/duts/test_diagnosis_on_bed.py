@@ -28,8 +28,8 @@ from stackcost.contracts.system import System
 from stackcost.contracts.trial import Trial
 from stackcost.duts.base import Dut
 from stackcost.duts.tracking import TrackingDut
-from stackcost.report.answer import print_answer
 from stackcost.report.tables import latency_table
+from stackcost.report.terminal import print_answer
 from stackcost.runs.loads.constant import prepare_load
 from stackcost.runs.loads.held import Holds, overflowed
 from stackcost.runs.loads.search import Steps

@@ -14,7 +14,8 @@ from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial
 from stackcost.report.library.export import write_logs
-from stackcost.report.plots import as_svg, latency_over_time
+from stackcost.report.plots import as_svg
+from stackcost.report.plots.load import latency_over_time
 from stackcost.store import RunFolder
 from tests.analysis.trials import SUSTAIN, encoded, load_trial
 from tests.report.stored import store

@@ -11,13 +11,13 @@ from stackcost.analysis.summary import Summary
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import CUT_SHORT
 from stackcost.report import story
-from stackcost.report.answer import answer, print_answer
 from stackcost.report.flags import flag_lines
 from stackcost.report.notebook import fitting
 from stackcost.report.results.computed import summarise_again
 from stackcost.report.results.opened import open_runs
 from stackcost.report.results.stored import ONE_CORE, describe_setting
-from stackcost.report.tables.latency_unit import LatencyUnit
+from stackcost.report.terminal import answer, print_answer
+from stackcost.report.words import LatencyUnit
 from stackcost.store import Manifest, RunFolder
 from tests.analysis.runs import CONTEXT, compared, context_with
 from tests.report.cells import shown

@@ -13,7 +13,7 @@ from stackcost.analysis.trial.flags import disturbances
 from stackcost.analysis.trial.remedies import HOST, PROGRAMS
 from stackcost.contracts.trial import Trial
 from stackcost.report.flags import mostly_disturbed
-from stackcost.report.tables.short import unknown_factors
+from stackcost.report.short_tables import unknown_factors
 from stackcost.report.terminal import print_screen
 from tests.analysis.runs import CONTEXT, SYSTEMS, compared
 from tests.analysis.trials import add_other_program, counter, load_trial

@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 
 from stackcost.contracts.server import engine_congestion_control
-from stackcost.report.answer import print_answer
 from stackcost.report.results.congestion import SETTING, congestion_control
 from stackcost.report.results.opened import OpenedRuns, stored_summary
 from stackcost.report.story import of_runs
+from stackcost.report.terminal import print_answer
 from stackcost.store import Manifest, RunFolder
 from tests.report.fixtures import ALL
 

@@ -13,12 +13,12 @@ from stackcost.analysis.summary import Summary
 from stackcost.analysis.trial.flags import failures_of, flags_of
 from stackcost.contracts.counts import FramesPassed
 from stackcost.contracts.trial import Trial
-from stackcost.report.answer import print_answer
 from stackcost.report.answers import ceiling_answer, trust_answer
 from stackcost.report.difference import Side, difference
 from stackcost.report.flags import flag_lines
 from stackcost.report.library.export import table
 from stackcost.report.results.stored import summary_of
+from stackcost.report.terminal import print_answer
 from stackcost.store import Manifest
 from tests.analysis.runs import CONTEXT, compared
 from tests.analysis.trials import add_other_program, load_trial

@@ -9,7 +9,7 @@ import pytest
 
 from stackcost.contracts.errors import StackcostError
 from stackcost.report.library.columns import TABLES
-from stackcost.report.notebook import NOTEBOOKS, QUESTION, fitting, question, render
+from stackcost.report.notebook import NOTEBOOKS, QUESTION, fitting, render
 from stackcost.report.published.document import Document, PublishedTable, documents
 from stackcost.report.published.match import comparable
 from stackcost.report.results.opened import OpenedCosts, OpenedRuns, open_runs
@@ -43,6 +43,11 @@ ALONE = dict.fromkeys(NAMES, COSTS) | {
     "cpu_cost": COSTS[:1],
     "ceilings": [RUNS / "connections"],
 }
+
+
+def question(name: str) -> str:
+    """The first heading of a notebook."""
+    return str(cells(name)[0].source).splitlines()[0].lstrip("# ")
 
 
 @functools.cache

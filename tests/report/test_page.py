@@ -11,10 +11,12 @@ from stackcost.analysis.spread import spread
 from stackcost.analysis.summarise import summarise
 from stackcost.analysis.summary import Factor, Memory, ServerResult
 from stackcost.report.page import QUESTION, as_page
+from stackcost.report.plots import as_svg, labels, panels, title
 from stackcost.report.plots.costs import factor_intervals, memory_by_system
-from stackcost.report.plots.drawing import as_svg, labels, panels, title
+from stackcost.report.short_tables import short_memory_table
 from stackcost.report.show import as_html
-from stackcost.report.tables import TextTable, memory_table, short_memory_table
+from stackcost.report.tables import memory_table
+from stackcost.report.text_table import TextTable
 from tests.analysis.runs import CONTEXT, compared
 from tests.report.cells import v4
 

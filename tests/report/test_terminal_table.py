@@ -6,8 +6,8 @@ import re
 import pytest
 from rich.console import Console
 
-from stackcost.report.tables import TextTable
 from stackcost.report.terminal_table import draw
+from stackcost.report.text_table import TextTable
 
 COLUMNS = ("system", "load /s", "done /s", "CPU, us (range)", "user", "system time", "irq")
 COLUMNS += ("softirq", "stack", "sending", "p50", "p99")

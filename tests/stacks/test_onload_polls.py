@@ -3,7 +3,7 @@
 from stackcost.collect.sampler import Sampler
 from stackcost.contracts.counts import Usage
 from stackcost.contracts.trial import Trial
-from stackcost.report.tables import figure_table
+from stackcost.report.figure_tables import figure_table
 from tests.analysis.http_trials import summary
 from tests.analysis.trials import END, START, counter, load_trial
 from tests.stacks.conftest import Machine

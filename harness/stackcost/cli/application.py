@@ -113,6 +113,9 @@ def _options(
 INTERRUPTED = 130  # the exit code that shells use for a command that Ctrl-C ended
 FILE_WIDTH = 160  # columns
 DEFAULT_RESULTS = Path("results")
+StoredRun = Annotated[
+    Path, typer.Argument(metavar="RUN", help="a run's folder, such as results/<time>-compare")
+]
 STORED = ("run", "runs", "a", "b", "results", "history")  # arguments that name stored files
 P = ParamSpec("P")
 
@@ -173,7 +176,7 @@ def _say_kept() -> None:
     with ending_signals_held():
         console = make_console()
         for line in own_runs.kept():
-            console.print(line, soft_wrap=True, highlight=False, markup=False)
+            console.print(line, soft_wrap=True)
 
 
 def _as_text(stored: object) -> str:
@@ -182,7 +185,7 @@ def _as_text(stored: object) -> str:
 
 def conclude(run: "RunFolder", console: Console) -> None:
     """Print and render the result of a run, and its folder; after Ctrl-C exit with its code."""
-    from stackcost.report.answer import answer
+    from stackcost.report.terminal import answer
 
     interrupted = run.manifest().state == "interrupted"
     if interrupted and not run.count():
@@ -196,6 +199,6 @@ def conclude(run: "RunFolder", console: Console) -> None:
         *rendered,
         str(run.path),
     ):
-        console.print(line, soft_wrap=True, highlight=False)
+        console.print(line, soft_wrap=True)
     if interrupted:
         raise typer.Exit(INTERRUPTED)

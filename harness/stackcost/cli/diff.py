@@ -41,18 +41,18 @@ def diff(
         return
     console = make_console()
     for line in found.busy:
-        console.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
+        console.print(line, style="yellow", soft_wrap=True)
     console.print(draw(difference_table(found, everything)))
     for line in found.failures:
-        console.print(f"not served: {line}", style="yellow", highlight=False, markup=False)
+        console.print(f"not served: {line}", style="yellow")
     if any(found.flagged):
         console.print(f"flagged trials: {found.flagged[0]} of A, {found.flagged[1]} of B")
     for line in found.set_aside:
-        console.print(f"set aside: {line}", highlight=False, markup=False)
+        console.print(f"set aside: {line}")
     for line in found.not_compared:
-        console.print(f"not compared: {line}", highlight=False, markup=False)
+        console.print(f"not compared: {line}")
     for line in found.guests:
-        console.print(f"guest: {line}", highlight=False, markup=False)
+        console.print(f"guest: {line}")
     for line in found.machine:
-        console.print(f"other difference: {line}", highlight=False, markup=False)
-    console.print(sentence(found), style="bold", highlight=False, markup=False, soft_wrap=True)
+        console.print(f"other difference: {line}")
+    console.print(sentence(found), style="bold", soft_wrap=True)

@@ -72,7 +72,7 @@ def distribute(
     folder, console = SetFolder(results, name), make_console()
 
     def say(what: str) -> None:
-        console.print(what, soft_wrap=True, highlight=False, markup=False)
+        console.print(what, soft_wrap=True)
 
     with needing_extra("several beds need", "beds"):
         from stackcost.runs.cells.cluster import own_cluster, running_cluster

@@ -82,9 +82,9 @@ def dut(
     interrupted = folders[-1].manifest().state == "interrupted"
     measured = [folder for folder in folders if folder.count()]
     if page := _report(measured, console):
-        console.print(f"report: {page}", soft_wrap=True, highlight=False)
+        console.print(f"report: {page}", soft_wrap=True)
     for folder in measured:
-        console.print(str(folder.path), soft_wrap=True, highlight=False)
+        console.print(str(folder.path), soft_wrap=True)
     if interrupted:
         console.print("interrupted: the answer is of what was measured before that")
         raise typer.Exit(INTERRUPTED)
@@ -95,13 +95,13 @@ def _report(folders: "Sequence[RunFolder]", console: Console) -> Path | None:
 
     Returns None if no page can be rendered here; the console then shows the reason.
     """
-    from stackcost.report.answer import print_answer
     from stackcost.report.extra import can_render
     from stackcost.report.results.computed import summarise_again
+    from stackcost.report.terminal import print_answer
 
     for folder in folders:
         summary = summarise_again(folder)
-        console.print(f"\n{summary.title}", highlight=False, markup=False, style="bold")
+        console.print(f"\n{summary.title}", style="bold")
         print_answer(summary, console)
     if not folders or not can_render(console):
         return None

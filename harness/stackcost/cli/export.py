@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from stackcost.cli.application import command, reading
+from stackcost.cli.application import StoredRun, command, reading
 
 
 class Format(StrEnum):
@@ -20,13 +20,7 @@ class Format(StrEnum):
 @command()
 @reading
 def export(
-    run: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RUN",
-            help="a run's folder, such as results/<time>-compare",
-        ),
-    ],
+    run: StoredRun,
     form: Annotated[Format, typer.Option("--format", help="csv, parquet or json")] = Format.CSV,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="file to write; default: the terminal")

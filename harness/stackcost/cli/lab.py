@@ -36,7 +36,12 @@ def lab(
     extra.require()
     open_runs(runs)  # a run that cannot be read is reported here, and not in a notebook
     copies = Path.home() / COPIES
-    copy_notebooks(NOTEBOOKS, copies)
+    # The originals are not opened: the next installation would overwrite changes there, and an
+    # ordinary user has no right to write there.
+    copies.mkdir(exist_ok=True)
+    for notebook in NOTEBOOKS.glob("*.ipynb"):
+        if not (copies / notebook.name).is_file():
+            write_whole(copies / notebook.name, notebook.read_bytes())
     typer.echo(f"notebooks: {copies}")
     paths = [str(run.resolve()) for run in runs]
     found = os.pathsep.join(filter(None, [str(IMPORTED_FROM), os.environ.get("PYTHONPATH", "")]))
@@ -48,16 +53,3 @@ def lab(
     # The folder in which the command was started must not supply modules or settings.
     done = subprocess.run(command, env=environment, cwd=NOTEBOOKS, check=False)
     raise typer.Exit(done.returncode)
-
-
-def copy_notebooks(suite: Path, copies: Path) -> None:
-    """Copy the suite's notebooks to `copies`, except those that exist there already.
-
-    The originals are not opened: the next installation would overwrite changes there, and an
-    ordinary user has no right to write there.
-    """
-    copies.mkdir(exist_ok=True)
-    for notebook in suite.glob("*.ipynb"):
-        copy = copies / notebook.name
-        if not copy.is_file():
-            write_whole(copy, notebook.read_bytes())

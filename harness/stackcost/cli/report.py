@@ -42,8 +42,8 @@ def report(
     folder.
     """
     from stackcost.report import extra
-    from stackcost.report.answer import answer
     from stackcost.report.results.computed import summarise_again
+    from stackcost.report.terminal import answer
     from stackcost.store import RunFolder
 
     extra.require()
@@ -59,4 +59,4 @@ def report(
         for folder in folders:
             summarise_again(folder)
         render(runs, page, only)
-    console.print(str(page), soft_wrap=True, highlight=False)
+    console.print(str(page), soft_wrap=True)

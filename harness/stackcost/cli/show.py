@@ -1,24 +1,17 @@
 """`stackcost show`."""
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from stackcost.cli.application import command, make_console, reading
+from stackcost.cli.application import StoredRun, command, make_console, reading
 
 
 @command()
 @reading
 def show(
-    run: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RUN",
-            help="a run's folder, such as results/<time>-compare",
-        ),
-    ],
+    run: StoredRun,
     long: Annotated[
         bool, typer.Option("--long", help="print every table, and the settings that tiers changed")
     ] = False,
@@ -26,10 +19,10 @@ def show(
 ) -> None:
     """Print the result of a stored run on one screen, and the history of the run."""
     from stackcost.analysis.summary import Summary
-    from stackcost.report.answer import print_answer
     from stackcost.report.results.computed import current
     from stackcost.report.results.stored import remarks
     from stackcost.report.tables import tuning_table
+    from stackcost.report.terminal import print_answer
     from stackcost.report.terminal_table import draw
     from stackcost.store import RunFolder
 
@@ -45,4 +38,4 @@ def show(
         if tuned.rows:
             console.print(draw(tuned))
     for line in remarks(folder.manifest()):
-        console.print(line, highlight=False, markup=False)
+        console.print(line)

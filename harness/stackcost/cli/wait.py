@@ -32,7 +32,7 @@ def alone(wait: bool, results: Path, console: Console) -> Iterator[None]:
 
     def say(busy: str) -> None:
         tell_waiting(f"waiting: {busy}")
-        console.print(f"waiting: {busy}", soft_wrap=True, highlight=False)
+        console.print(f"waiting: {busy}", soft_wrap=True)
 
     check_root()
     RunFolder.check_place(results)

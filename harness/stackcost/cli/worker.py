@@ -28,5 +28,5 @@ def worker(
     with needing_extra("beds of a cluster need", "beds"):
         from stackcost.runs.cells.cluster import serve_bed
     console = make_console()
-    console.print(f"bed {name} waits for cells of {scheduler}", soft_wrap=True, highlight=False)
+    console.print(f"bed {name} waits for cells of {scheduler}", soft_wrap=True)
     serve_bed(name, own, scheduler)

@@ -12,8 +12,8 @@ from pathlib import Path
 from statistics import median
 from typing import Literal
 
-from stackcost.analysis.between_runs import of_history
-from stackcost.analysis.thresholds import RATE
+from stackcost.analysis.comparing.between_runs import of_history
+from stackcost.analysis.trial.thresholds import RATE
 from stackcost.bed.lock import lock_when_free
 from stackcost.contracts.words import count
 from stackcost.experiment.matrix import Variant

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from stackcost.analysis.trend import Measurement, Subject, Trend, trends
+from stackcost.analysis.comparing.trend import Measurement, Subject, Trend, trends
 from stackcost.contracts.errors import StackcostError
 from stackcost.gate.figure import COST, WHOLE_CORES
 from stackcost.store.manifest import moment, utc_now

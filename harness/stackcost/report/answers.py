@@ -7,10 +7,10 @@ from stackcost.analysis.summary import Factor
 from stackcost.contracts.words import count
 from stackcost.report.ceiling import sentences_of
 from stackcost.report.difference import Difference, sentence
-from stackcost.report.flags import failures_list, not_used
+from stackcost.report.flags import failures_list, not_used, used_trials
 from stackcost.report.http_figures import Curve, ceiling_over_axis, series
 from stackcost.report.http_tls import KINDS, Tls
-from stackcost.report.peer_parts import peer_sentence
+from stackcost.report.peer_parts import peer_sentences
 from stackcost.report.results.opened import OpenedRuns
 from stackcost.report.story import loads_found
 from stackcost.report.verdict_notes import verdict_notes
@@ -23,9 +23,9 @@ def cpu_answer(runs: OpenedRuns) -> str:
     """The CPU cost of a connection, and the factor between two systems."""
     factors = runs.factors("cpu")
     if found := _told(factors, "us of CPU", "One connection takes"):
-        peers = dict.fromkeys(peer_sentence(each, runs.servers) for each in factors)
+        peers = [line for summary in runs.summaries for line in peer_sentences(summary)]
         notes = [note for summary in runs.summaries for note in verdict_notes(summary)]
-        return "\n\n".join([found, *filter(None, peers), *notes])
+        return "\n\n".join([found, *dict.fromkeys(peers), *notes])
     quoted = [
         (server, level)
         for server in runs.servers
@@ -148,13 +148,13 @@ def difference_answer(found: Sequence[Difference]) -> str:
     """The verdict of each comparison."""
     if not found:
         return "**There is nothing to compare: a comparison needs two runs with a common load.**"
-    return "\n\n".join(f"**{_first_upper(sentence(each))}.**" for each in found)
+    told = [sentence(each) for each in found]
+    return "\n\n".join(f"**{each[:1].upper()}{each[1:]}.**" for each in told)
 
 
 def trust_answer(runs: OpenedRuns) -> str:
     """The numbers of trials, of flagged trials, and of checks that hold."""
-    everything = [trial for summary in runs.summaries for trial in summary.trials]
-    trials = [trial for trial in everything if not trial.set_aside]
+    trials = [trial for summary in runs.summaries for trial in used_trials(summary)]
     kept = "".join(f" {line}." for summary in runs.summaries if (line := not_used(summary)))
     flagged = sum(bool(trial.flags) for trial in trials)
     checks = [check.holds for trial in trials for check in trial.checks]
@@ -191,7 +191,3 @@ def _others(number_of: int, what: str) -> str:
 
 def _at(at: str) -> str:
     return at if at.startswith("slope") else f"at {at}"
-
-
-def _first_upper(text: str) -> str:
-    return text[:1].upper() + text[1:]

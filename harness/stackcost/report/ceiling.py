@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from stackcost.analysis.ceiling.summary import Ceiling, CeilingSummary, TraceRow
+from stackcost.analysis.ceiling.summary import Ceiling, CeilingSummary
+from stackcost.report.figure_tables import system_figure_table
 from stackcost.report.flags import search_doubts
-from stackcost.report.tables import TextTable, system_figure_table
 from stackcost.report.terminal_table import draw
+from stackcost.report.text_table import TextTable
 from stackcost.report.words import number
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def trace_table(ceiling: Ceiling) -> TextTable:
             number(row.lost),
             f"{row.loss_ratio:.3%}",
             ", ".join(f"{cause} {count:,}" for cause, count in row.lost_by.items() if count),
-            _remark(row),
+            ("" if row.decisive else "repeated: ") + "; ".join(row.disturbed),
         )
         for row in ceiling.trace
     ]
@@ -42,7 +43,7 @@ def trace_plot(ceiling: Ceiling) -> "Figure":
     """The load of each trial in order: held without loss or not, and the bounds that were found."""
     from matplotlib.figure import Figure  # takes a second, which sentences do not need
 
-    from stackcost.report.plots.drawing import SERVER_COLOURS, plain_numbers
+    from stackcost.report.plots import SERVER_COLOURS, plain_numbers
 
     figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
     axes = figure.subplots()
@@ -72,12 +73,6 @@ def trace_plot(ceiling: Ceiling) -> "Figure":
     axes.set_ylabel(ceiling.unit)
     axes.legend(frameon=False, fontsize=8)
     return figure
-
-
-def _remark(row: TraceRow) -> str:
-    if row.decisive:
-        return "; ".join(row.disturbed)
-    return "repeated: " + "; ".join(row.disturbed)
 
 
 def print_ceilings(summary: CeilingSummary, console: Console, long: bool = False) -> None:

@@ -16,12 +16,7 @@ NAMED = 4  # parts of a cost that the answer names
 
 def counted_systems(summary: Summary) -> Counted:
     """The systems with counts, and their load; empty of a run that was timed."""
-    return [
-        (server, level)
-        for server in summary.servers
-        for level in server.levels
-        if "instructions" in level.figures
-    ]
+    return [(server, level) for server, level in summary.loads if "instructions" in level.figures]
 
 
 def counted_answer(summaries: Sequence[Summary]) -> str:
@@ -62,27 +57,21 @@ def counted_tables(summary: Summary, most: int) -> list[TextTable]:
 
 def _costs(systems: Counted) -> TextTable:
     name, first = systems[0][0].name, systems[0][1]["instructions"].median
-    columns = ["system", "instructions (range)", "user", "kernel", "bytes by string moves"]
-    rows: list[tuple[str, ...]] = [
-        (
-            server.name,
-            with_range(level["instructions"]),
-            *(
-                _median(level.kinds("instructions_by_mode").get(mode))
-                for mode in ("user", "kernel")
-            ),
-            number(sum(each.median or 0.0 for each in level.kinds("string_bytes").values())),
-        )
-        for server, level in systems
-    ]
-    if len(systems) > 1:
-        columns.append(f"times {name}")
-        shares = [_share(level["instructions"].median, first) for _, level in systems]
-        rows = [(*row, share) for row, share in zip(rows, shares, strict=True)]
+    several, modes = len(systems) > 1, ("user", "kernel")
+    times = [f"times {name}"] * several
     return TextTable(
         "Instructions of one connection, counted: median (range over boots of the guest)",
-        tuple(columns),
-        rows,
+        ("system", "instructions (range)", *modes, "bytes by string moves", *times),
+        [
+            (
+                server.name,
+                with_range(level["instructions"]),
+                *(_median(level.kinds("instructions_by_mode").get(mode)) for mode in modes),
+                number(sum(each.median or 0.0 for each in level.kinds("string_bytes").values())),
+                *([_share(level["instructions"].median, first)] * several),
+            )
+            for server, level in systems
+        ],
     )
 
 

@@ -4,9 +4,9 @@ from rich.console import Console
 
 from stackcost.analysis.device.event_summary import EventSummary
 from stackcost.report.ceiling import sentences_of
+from stackcost.report.figure_tables import system_figure_table
 from stackcost.report.flags import event_doubts
 from stackcost.report.results.opened import OpenedRuns
-from stackcost.report.tables import system_figure_table
 from stackcost.report.terminal_table import draw
 
 TABLE_CACHE = "nf_conntrack"  # slab cache of the entries of connection tracking

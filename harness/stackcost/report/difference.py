@@ -28,7 +28,7 @@ from stackcost.report.flags import failures, mostly_disturbed
 from stackcost.report.results.computed import computed
 from stackcost.report.results.opened import OpenedRuns
 from stackcost.report.results.stored import hosts_of
-from stackcost.report.tables import TextTable
+from stackcost.report.text_table import TextTable
 from stackcost.report.words import UNKNOWN, change_of, verdict_of, with_range
 from stackcost.store import Manifest, RunFolder
 from stackcost.store.manifest import moment
@@ -80,7 +80,15 @@ class Side:
     @property
     def began(self) -> list[datetime]:
         """When each run began."""
-        return [_began(run.manifest) for run in self.runs]
+        found = []
+        for run in self.runs:
+            try:
+                found.append(moment(run.manifest.started))
+            except ValueError as error:
+                raise StackcostError(
+                    f"the manifest of {run.manifest.run} does not say when it began"
+                ) from error
+        return found
 
     def figures(self, system: str, blocks: Sequence[int]) -> SystemFigures:
         """Figures of a system, of all runs together. `blocks`: of each run."""
@@ -173,20 +181,15 @@ def difference(a: Side, b: Side) -> Difference:
                 for mark in marks_among(each.flags)
             )
         ),
-        set_aside=[line for each in found for line in _words(each)],
+        set_aside=[
+            f"{each.figure} at {each.at}: {'; '.join(each.set_aside)}"
+            for each in found
+            if each.set_aside and each.verdict != "not judged"
+        ],
         not_compared=[
             line for of_a, of_b in systems if (line := _no_common_load(a, of_a, b, of_b))
         ],
     )
-
-
-def _began(manifest: Manifest) -> datetime:
-    try:
-        return moment(manifest.started)
-    except ValueError as error:
-        raise StackcostError(
-            f"the manifest of {manifest.run} does not say when it began"
-        ) from error
 
 
 def _other_differences(a: Manifest, b: Manifest, systems: list[tuple[str, str]]) -> list[str]:
@@ -250,14 +253,6 @@ def _no_common_load(a: Side, of_a: str, b: Side, of_b: str) -> str:
 def _loads(summary: Head, system: str) -> set[float]:
     found = (each.at for each in summary.system_figures() if each.system == system)
     return {at for at in found if at is not None}
-
-
-def _words(found: Comparison) -> list[str]:
-    """What is left out of a judged figure, as text."""
-    if found.verdict == "not judged":
-        return []
-    words = list(found.set_aside)
-    return [f"{found.figure} at {found.at}: {'; '.join(words)}"] if words else []
 
 
 def differences_from_first(runs: OpenedRuns) -> list[Difference]:

@@ -1,8 +1,9 @@
 """A cache on a cold disk: hits, latency, and how long its event loop was blocked."""
 
 from stackcost.analysis.spread import Spread
-from stackcost.analysis.summary import Level, Summary
-from stackcost.report.tables import TextTable
+from stackcost.analysis.summary import Summary
+from stackcost.report.http_figures import tail
+from stackcost.report.text_table import TextTable
 from stackcost.report.words import UNKNOWN, number, with_range
 
 LOOP, POOL = "event loop", "thread pool"
@@ -10,7 +11,7 @@ LOOP, POOL = "event loop", "thread pool"
 
 def is_cache(summary: Summary) -> bool:
     """Whether any system of the run is a cache."""
-    return any("cache.hit_ratio" in level for server in summary.servers for level in server.levels)
+    return any("cache.hit_ratio" in level for _, level in summary.loads)
 
 
 def cache_table(summary: Summary) -> TextTable:
@@ -23,12 +24,11 @@ def cache_table(summary: Summary) -> TextTable:
             _percent(level["cache.disk_share"]),
             number(level["http.rate"].median),
             number((level["http.bandwidth"].median or 0) / 1e9),
-            _p99(level),
+            with_range(tail(level)),
             _percent(level.kinds("cache.blocked").get(LOOP)),
             _percent(level.kinds("cache.blocked").get(POOL)),
         )
-        for server in summary.servers
-        for level in server.levels
+        for server, level in summary.loads
         if level.http and "cache.hit_ratio" in level
     ]
     rows += [
@@ -55,22 +55,15 @@ def cache_table(summary: Summary) -> TextTable:
 def blocked_answer(summary: Summary) -> str:
     """A sentence about the blocked time of the event loop, for all tests."""
     found: dict[str, dict[str, float]] = {}
-    for server in summary.servers:
-        for level in server.levels:
-            blocked = level.kinds("cache.blocked").get(LOOP) if "cache.hit_ratio" in level else None
-            if blocked and blocked.median is not None:
-                found.setdefault(level.load, {})[server.name] = blocked.median
+    for server, level in summary.loads:
+        blocked = level.kinds("cache.blocked").get(LOOP) if "cache.hit_ratio" in level else None
+        if blocked and blocked.median is not None:
+            found.setdefault(level.load, {})[server.name] = blocked.median
     said = [
         f"{load}: " + ", ".join(f"{name} {share:.2%}" for name, share in shares.items())
         for load, shares in found.items()
     ]
     return "The event loop was blocked: " + "; ".join(said) + "." if said else ""
-
-
-def _p99(level: Level) -> str:
-    told = next(iter(level.latency.values()), {})
-    known = told.get("completion") or next(iter(told.values()), None)
-    return with_range(known["p99"]) if known else UNKNOWN
 
 
 def _percent(one: Spread | None) -> str:

@@ -12,21 +12,11 @@ from stackcost.report.flags import (
     mostly_disturbed,
     search_doubts,
 )
-from stackcost.report.http_tls import has_tls, tls_parts_answer
-from stackcost.report.http_versions import has_versions, versions_answer
-from stackcost.report.network import network_answer, varies_network
-from stackcost.report.paths import is_path, paths_answer
-from stackcost.report.plots import cost_by_system
+from stackcost.report.plots.costs import cost_by_system
 from stackcost.report.results.opened import OpenedRuns
 from stackcost.report.story import of_runs, title
+from stackcost.report.studies import STUDIES
 from stackcost.report.why import why_sentences
-
-OF_ONE_RUN = (
-    (is_path, paths_answer),
-    (varies_network, network_answer),
-    (has_tls, tls_parts_answer),
-    (has_versions, versions_answer),
-)
 
 
 def first_screen(runs: OpenedRuns) -> list[str | Figure]:
@@ -66,7 +56,7 @@ def _doubts(runs: OpenedRuns) -> list[str]:
 
 
 def _answers(runs: OpenedRuns) -> list[str]:
-    found = [answer(each) for has, answer in OF_ONE_RUN for each in runs.summaries if has(each)]
+    found = [study.answer(each) for study in STUDIES for each in runs.summaries if study.of(each)]
     if runs.tested:
         found.append(http_answer(runs))
     if any(counted := [bool(counted_systems(summary)) for summary in runs.summaries]):

@@ -32,7 +32,7 @@ def flag_lines(summary: Summary) -> list[str]:
     most frequent of the rest. Two reasons are the same if only their numbers differ; the first one
     is quoted.
     """
-    used = [trial for trial in summary.trials if not trial.set_aside]
+    used = used_trials(summary)
     checks = [check.holds for trial in used for check in trial.checks]
     unknown = checks.count(None)
     lines = [
@@ -41,7 +41,7 @@ def flag_lines(summary: Summary) -> list[str]:
     ]
     lines += [f"  {line}" for line in failures(summary)]
     lines += [f"  {line}" for line in not_held(summary)]
-    failed = _groups(_doubted(trial, reason) for trial in used for reason in _failed_checks(trial))
+    failed = _groups(_doubted(trial, reason) for trial in used for reason in failed_checks(trial))
     lines += [f"  {_told(found, len(used))}" for found in failed]
     others = (
         _doubted(trial, reason)
@@ -56,6 +56,12 @@ def flag_lines(summary: Summary) -> list[str]:
     if summary.state == "interrupted":
         lines.append("this run was interrupted; the figures use the trials before that")
     return lines
+
+
+def used_trials(summary: Summary, systems: Collection[str] = ()) -> list[TrialRow]:
+    """The trials that figures use, of all systems or of these."""
+    used = (trial for trial in summary.trials if not trial.set_aside)
+    return [trial for trial in used if not systems or trial.server in systems]
 
 
 def not_used(summary: Summary) -> str:
@@ -74,25 +80,26 @@ def mostly_disturbed(summary: Summary, systems: Collection[str] = (), short: boo
 
     `systems`: of these alone. `short`: without the cause and what helps.
     """
-    used = [
-        trial
-        for trial in summary.trials
-        if not trial.set_aside and (not systems or trial.server in systems)
-    ]
+    used = used_trials(summary, systems)
     loads = [trial for trial in used if trial.part == "load"]
     used = loads or used  # other programs do not disturb memory that is held
     disturbed = [trial for trial in used if trial.disturbed]
-    if 2 * len(disturbed) <= len(used):
-        return ""
+    told = _not_quiet(len(disturbed), len(used))
+    if short or not told:
+        return told
     most = _commonest([_doubted(trial, trial.disturbed[0]) for trial in disturbed])
-    were = "was" if len(disturbed) == 1 else "were"
-    told = f"The machine was not quiet: {len(disturbed)} of {count(len(used), 'trial')} {were} "
-    if short:
-        return f"{told}disturbed."
     return (
-        f"{told}disturbed, most often so: {_quoted([most])}. Costs are those of such a machine, "
+        f"{told.rstrip('.')}, most often so: {_quoted([most])}. Costs are those of such a machine, "
         f"and a load that was not held may be held by a quiet one. {remedy(most.reason)}."
     )
+
+
+def _not_quiet(disturbed: int, used: int) -> str:
+    """Empty unless it is most of the trials."""
+    if 2 * disturbed <= used:
+        return ""
+    were = "was" if disturbed == 1 else "were"
+    return f"The machine was not quiet: {disturbed} of {count(used, 'trial')} {were} disturbed."
 
 
 def failures(summary: Summary, systems: Collection[str] = ()) -> list[str]:
@@ -101,14 +108,8 @@ def failures(summary: Summary, systems: Collection[str] = ()) -> list[str]:
     The trial that lost most is first, whatever the number of its kind; none is left out. `systems`:
     of these alone.
     """
-    used = [
-        trial
-        for trial in summary.trials
-        if not trial.set_aside and (not systems or trial.server in systems)
-    ]
-    worst_first = sorted(
-        used, key=lambda trial: -trial.failed / max(1, trial.failed + trial.completed)
-    )
+    used = used_trials(summary, systems)
+    worst_first = sorted(used, key=lambda each: -each.failed / max(1, each.failed + each.completed))
     found = _groups(_doubted(trial, reason) for trial in worst_first for reason in trial.failures)
     return [_told(each, len(used)) for each in found]
 
@@ -116,23 +117,17 @@ def failures(summary: Summary, systems: Collection[str] = ()) -> list[str]:
 def not_held(summary: Summary) -> list[str]:
     """What "not all passed" and "past the ceiling" are in a table of loads: each with its sign."""
     kinds: dict[str, list[str]] = {}
-    for server in summary.servers:
-        for level in server.levels:
-            if level.not_held:
-                told = f"{server.name} at {level.load} ({level.past_ceiling})"
-                kinds.setdefault(level.not_held, []).append(told)
+    for server, level in summary.loads:
+        if level.not_held:
+            told = f"{server.name} at {level.load} ({level.past_ceiling})"
+            kinds.setdefault(level.not_held, []).append(told)
     return [f"{kind}, so in no main figure: {', '.join(told)}" for kind, told in kinds.items()]
 
 
 def searches_disturbed(summary: CeilingSummary) -> str:
     """What the answer begins with where most trials of its searches were disturbed; else empty."""
     used = [row for each in summary.ceilings for row in each.trace if row.decisive]
-    disturbed = sum(bool(row.disturbed) for row in used)
-    if 2 * disturbed <= len(used):
-        return ""
-    were = "was" if disturbed == 1 else "were"
-    trials = count(len(used), "trial")
-    return f"The machine was not quiet: {disturbed} of {trials} {were} disturbed."
+    return _not_quiet(sum(bool(row.disturbed) for row in used), len(used))
 
 
 def search_doubts(summary: CeilingSummary) -> list[str]:
@@ -173,7 +168,8 @@ def _told(found: Sequence[Doubted], trials: int) -> str:
     return f"{len(found)} of {count(trials, 'trial')}: {_quoted(found)}"
 
 
-def _failed_checks(trial: TrialRow) -> list[str]:
+def failed_checks(trial: TrialRow) -> list[str]:
+    """Each with what was expected and what was found."""
     return [
         f"{check.name}: expected {check.wanted}, found {check.seen}"
         for check in trial.checks

@@ -41,7 +41,14 @@ class Curve:
 
     def value(self, level: Level) -> Spread:
         """The figure in the series' unit."""
-        return figure_of(level, self.what)
+        if level.http is None:
+            return Spread(unit=self.unit, reason="no trial was completed")
+        if self.what == "throughput":
+            bits = level["http.bandwidth"]
+            return spread([each / 1e9 for each in bits.values], self.unit, rounds=bits.rounds)
+        if self.what == "latency":
+            return tail(level) or Spread(unit=self.unit, reason="no latency was reported")
+        return level["http.rate"]
 
     @property
     def name(self) -> str:
@@ -83,7 +90,7 @@ def series(summary: Summary) -> list[Curve]:
             for what in _figures(level):
                 key = level.test, level.offered_cps, what
                 found.setdefault(key, {}).setdefault(column.name, {})[x] = level
-    every = (level.http for server in summary.servers for level in server.levels)
+    every = (level.http for _, level in summary.loads)
     shared = any(http and http.cores_shared for http in every)
     return [
         Curve(test, what, UNITS[what], axis, shared, offered, points)
@@ -91,18 +98,13 @@ def series(summary: Summary) -> list[Curve]:
     ]
 
 
-def figure_of(level: Level, what: What) -> Spread:
-    """A level's figure in the unit of `what`."""
-    if level.http is None:
-        return Spread(unit=UNITS[what], reason="no trial was completed")
-    if what == "throughput":
-        bits = level["http.bandwidth"]
-        return spread([each / 1e9 for each in bits.values], UNITS[what], rounds=bits.rounds)
-    if what == "latency":
-        kinds = next(iter(level.latency.values()), {})
-        known = kinds.get("completion") or next(iter(kinds.values()), None)
-        return known["p99"] if known else Spread(unit=UNITS[what], reason="no latency was reported")
-    return level["http.rate"]
+def tail(level: Level, *kinds: str) -> Spread | None:
+    """The 99th percentile of the first of these kinds of time that is known; without kinds of the
+    whole time, or of the first kind.
+    """
+    told = next(iter(level.latency.values()), {})
+    wanted = kinds or ("completion", *told)
+    return next((told[kind]["p99"] for kind in wanted if kind in told), None)
 
 
 def limit_of(level: Level) -> str:

@@ -7,7 +7,7 @@ from stackcost.analysis.comparing.series import Series
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import Level, Summary
 from stackcost.report.http_figures import Curve, is_scaled, limit_of
-from stackcost.report.tables import TextTable
+from stackcost.report.text_table import TextTable
 from stackcost.report.words import UNKNOWN, number, with_range
 
 NOT_MEASURED = "not measured"
@@ -108,8 +108,7 @@ def clients_table(summary: Summary) -> TextTable:
                 with_range(level.cost),
                 with_range(_total(level)),
             )
-            for server in summary.servers
-            for level in server.levels
+            for server, level in summary.loads
             if level.http
         ],
     )
@@ -118,10 +117,7 @@ def clients_table(summary: Summary) -> TextTable:
 def times_remark(summary: Summary) -> str:
     """From where each client program measures its times."""
     told = {
-        level.http.program: level.http.latency_means
-        for server in summary.servers
-        for level in server.levels
-        if level.http
+        level.http.program: level.http.latency_means for _, level in summary.loads if level.http
     }
     return "Times: " + "; ".join(f"{name}: {words}" for name, words in told.items()) + "."
 

@@ -10,6 +10,7 @@ The parts are differences of closed loops of HTTP/1.1:
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Literal
 
 from stackcost.analysis.comparing.comparison import Design, ratio_of
@@ -17,7 +18,7 @@ from stackcost.analysis.comparing.series import Series
 from stackcost.analysis.cost.http_costs import Cost, tests_of
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import ClientSettings, Level, ServerResult, Summary
-from stackcost.report.tables import TextTable
+from stackcost.report.text_table import TextTable
 from stackcost.report.words import UNKNOWN, number, with_range
 
 KILOBYTE = 1000
@@ -28,6 +29,10 @@ TlsPart = Literal[
     "request over TLS",
     "kilobyte over TLS",
 ]
+FULL: TlsPart = "full handshake"
+RESUMED: TlsPart = "resumed handshake"
+BYTES: TlsPart = "kilobyte over TLS"
+KINDS = ("user", "system", "irq", "softirq")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,59 +50,35 @@ class TlsCost:
 def tls_costs(summary: Summary) -> list[TlsCost]:
     """Of each system with the tests for it; one that has no full handshake is left out."""
     found = [TlsCost(server.name, _tls_parts(server)) for server in summary.servers]
-    return [each for each in found if "full handshake" in each.parts]
+    return [each for each in found if FULL in each.parts]
 
 
 def _tls_parts(server: ServerResult) -> dict[TlsPart, Cost]:
     closed = tests_of(
         server, lambda http: http.version == "1.1" and len(http.body_bytes) == 1, False
     )
-    short = min((http.body_bytes[0] for _, http in closed), default=0)
-    long = max((http.body_bytes[0] for _, http in closed), default=0)
-
-    def test(tls: bool, kept: bool, body: int, resumed: bool = False) -> Level | None:
-        wanted = (tls, kept, body, resumed)
-        return next(
-            (
-                level
-                for level, http in closed
-                if (http.tls, http.kept, http.body_bytes[0], http.resumed) == wanted
-            ),
-            None,
-        )
-
-    new, full, resumed = (
-        test(False, False, short),
-        test(True, False, short),
-        test(True, False, short, True),
-    )
-    kept, kept_tls = test(False, True, short), test(True, True, short)
-    kept_long, kept_long_tls = test(False, True, long), test(True, True, long)
+    lengths = sorted({http.body_bytes[0] for _, http in closed}) or [0]
+    short, long = lengths[0], lengths[-1]
+    tests: dict[tuple[bool, bool, int, bool], Level] = {}  # over TLS, kept, body, resumed
+    for level, http in closed:
+        tests.setdefault((http.tls, http.kept, http.body_bytes[0], http.resumed), level)
+    new = tests.get((False, False, short, False))
+    kept, kept_tls = (tests.get((tls, True, short, False)) for tls in (False, True))
+    kept_long, kept_long_tls = (tests.get((tls, True, long, False)) for tls in (False, True))
     found: dict[TlsPart, Cost] = {}
     if new and kept:
         found["connection without TLS"] = Cost.of([(1, new), (-1, kept)])
     if new and kept and kept_tls:
-        own: list[tuple[float, Level]] = [(-1, kept_tls), (-1, new), (1, kept)]
-        handshakes: dict[TlsPart, Level | None] = {
-            "full handshake": full,
-            "resumed handshake": resumed,
-        }
-        for name, level in handshakes.items():
-            if level:
-                found[name] = Cost.of([(1, level), *own])
+        for name, resumed in ((FULL, False), (RESUMED, True)):
+            if handshake := tests.get((True, False, short, resumed)):
+                found[name] = Cost.of([(1, handshake), (-1, kept_tls), (-1, new), (1, kept)])
         found["request over TLS"] = Cost.of([(1, kept_tls), (-1, kept)])
         if kept_long and kept_long_tls and long > short:
             share = KILOBYTE / (long - short)
-            found["kilobyte over TLS"] = Cost.of(
+            found[BYTES] = Cost.of(
                 [(share, kept_long_tls), (-share, kept_long), (-share, kept_tls), (share, kept)]
             )
     return found
-
-
-FULL: TlsPart = "full handshake"
-RESUMED: TlsPart = "resumed handshake"
-BYTES: TlsPart = "kilobyte over TLS"
-KINDS = ("user", "system", "irq", "softirq")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +114,9 @@ def tls_pairs(summary: Summary) -> list[Tls]:
     """Tests that differ in TLS alone, on the same system."""
     found = []
     for server in summary.servers:
-        levels = [level for level in server.levels if level.http]
-        for above in levels:
-            for below in levels:
-                if _same_but_tls(below.http, above.http):
-                    found.append(Tls(server.name, below, above))
+        for above, below in product(server.levels, repeat=2):
+            if _same_but_tls(below.http, above.http):
+                found.append(Tls(server.name, below, above))
     return found
 
 
@@ -171,10 +150,10 @@ def has_tls(summary: Summary) -> bool:
 
 def tls_parts_answer(summary: Summary) -> str:
     """The dearest and the cheapest full handshake, the resumed ones, and the bytes."""
-    known = [each for each in tls_costs(summary) if _median(each, FULL) is not None]
+    known = [each for each in tls_costs(summary) if each.parts[FULL].total.median is not None]
     if not known:
         return "**No full handshake was measured in these runs.**"
-    ordered = sorted(known, key=lambda each: -(_median(each, FULL) or 0.0))
+    ordered = sorted(known, key=lambda each: -(each.parts[FULL].total.median or 0.0))
     most, least = ordered[0], ordered[-1]
     text = f"**A full TLS handshake takes {_of(most, FULL)} of the server's CPU on {most.system}"
     if most is not least:
@@ -201,7 +180,7 @@ def tls_parts_table(summary: Summary) -> TextTable:
                 each.system,
                 part,
                 with_range(cost.total),
-                *(number(value) for value in _by_kind(cost)),
+                *map(number, _by_kind(cost)),
             )
             for each in tls_costs(summary)
             for part, cost in each.parts.items()
@@ -217,13 +196,8 @@ def _by_kind(cost: Cost) -> tuple[float | None, float | None, float | None]:
     return medians.get("user"), medians.get("system"), sum(known) if known else None
 
 
-def _median(each: TlsCost, part: TlsPart) -> float | None:
-    return each.parts[part].total.median
-
-
 def _of(each: TlsCost, part: TlsPart) -> str:
-    total: Spread = each.parts[part].total
-    return f"{number(total.median)} us"
+    return f"{number(each.parts[part].total.median)} us"
 
 
 def _same_but_tls(plain: ClientSettings | None, tls: ClientSettings | None) -> bool:

@@ -7,13 +7,13 @@ so a connection costs what that test costs more than the one on kept connections
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from stackcost.analysis.comparing.comparison import Comparison, Design, Question, compare_all
-from stackcost.analysis.comparing.series import Series
+from stackcost.analysis.comparing.comparison import Comparison
 from stackcost.analysis.cost.http_costs import Cost, tests_of
 from stackcost.analysis.spread import Spread, combined, spread
 from stackcost.analysis.summary import ClientSettings, Level, ServerResult, Summary
 from stackcost.contracts.http import HttpVersion
-from stackcost.report.tables import TextTable
+from stackcost.report.paired import compare_paired
+from stackcost.report.text_table import TextTable
 from stackcost.report.words import UNKNOWN, change_of, number, with_range
 
 OLDEST: HttpVersion = "1.1"
@@ -91,31 +91,22 @@ def _version(
 def _compared(costs: Sequence[VersionCost]) -> list[VersionCost]:
     """The rows with comparisons against HTTP/1.1 of the same system, all judged together."""
     bases = {each.system: each for each in costs if each.version == OLDEST}
-    asked: dict[tuple[int, str], Question] = {}
+    asked: dict[tuple[int, str], tuple[Spread, Spread]] = {}
     for at, each in enumerate(costs):
         base = bases.get(each.system, each)
-        if each is base:
-            continue
-        if question := _question(base.request, each.request):
-            asked[at, "request"] = question
-        if question := _question(base.connection, each.connection):
-            asked[at, "connection"] = question
-    answers = dict(zip(asked, compare_all(list(asked.values())), strict=True))
+        for part in ("request", "connection"):
+            below, above = getattr(base, part), getattr(each, part)
+            if each is not base and below and above and below.total.values and above.total.values:
+                asked[at, part] = below.total, above.total
+    found = dict(zip(asked, compare_paired(asked.values()), strict=True))
     return [
         replace(
             each,
-            request_compared=answers.get((at, "request")),
-            connection_compared=answers.get((at, "connection")),
+            request_compared=found.get((at, "request")),
+            connection_compared=found.get((at, "connection")),
         )
         for at, each in enumerate(costs)
     ]
-
-
-def _question(below: Cost | None, above: Cost | None) -> Question | None:
-    if below is None or above is None or not below.total.values or not above.total.values:
-        return None
-    sides = Series.of_spread(below.total), Series.of_spread(above.total)
-    return Question(*sides, Design(paired=True))
 
 
 def _per_connection(
@@ -180,11 +171,11 @@ def versions_table(summary: Summary) -> TextTable:
                 f"{with_range(each.request.total)} at {number(each.rate)}/s",
                 _change(each.request_compared),
                 _kind(each.request, "softirq"),
-                with_range(each.connection.total) if each.connection else UNKNOWN,
+                with_range(each.connection.total if each.connection else None),
                 _change(each.connection_compared),
                 _kind(each.connection, "softirq"),
-                _bytes(each.process_bytes),
-                _bytes(each.slab_bytes),
+                with_range(each.process_bytes),
+                with_range(each.slab_bytes),
             )
             for each in version_costs(summary)
         ],
@@ -214,7 +205,3 @@ def _change(found: Comparison | None) -> str:
 
 def _kind(cost: Cost | None, kind: str) -> str:
     return number(cost.kinds[kind].median) if cost and kind in cost.kinds else UNKNOWN
-
-
-def _bytes(found: Spread | None) -> str:
-    return with_range(found) if found else UNKNOWN

@@ -6,12 +6,11 @@ Only runs whose matrix varies the network have rows. Systems differ in nothing e
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stackcost.analysis.comparing.comparison import Comparison, Design, Question, compare_all
-from stackcost.analysis.comparing.series import Series
+from stackcost.analysis.comparing.comparison import Comparison
 from stackcost.analysis.summary import Level, ServerResult, Summary
-from stackcost.contracts.load import rate_words
 from stackcost.contracts.system import NETWORK, label
-from stackcost.report.tables import TextTable
+from stackcost.report.paired import compare_paired
+from stackcost.report.text_table import TextTable
 from stackcost.report.words import UNKNOWN, change_of, number, with_range
 
 MILLISECONDS = 1e-3  # in a microsecond
@@ -41,21 +40,11 @@ def conditions_of(summary: Summary) -> list[Condition]:
         if level is None:
             continue
         found.append(Condition(system, best.network, level, None))
-        rows = [(other, _at(other, level)) for other in others]
-        known = [(other, each) for other, each in rows if each]
-        questions = [
-            Question(
-                Series.of_spread(level.cost),
-                Series.of_spread(each.cost),
-                Design(paired=True),
-                other.name,
-                f"{rate_words(level.offered_cps)}/s",
-            )
-            for other, each in known
-        ]
+        known = [(other, each) for other in others if (each := _at(other, level))]
+        sides = ((level.cost, each.cost) for _, each in known)
         found += [
             Condition(system, other.network, each, compared)
-            for (other, each), compared in zip(known, compare_all(questions), strict=True)
+            for (other, each), compared in zip(known, compare_paired(sides), strict=True)
         ]
     return found
 
@@ -99,7 +88,7 @@ def network_answer(summary: Summary) -> str:
         said.append(
             f"{system} takes {_cpu(worst)} us of CPU for a connection over {_words(worst)} and "
             f"{_cpu(best)} us over {_words(best)}; the 99th percentile of completion is "
-            f"{_p99(worst.level)} and {_p99(best.level)} ms."
+            f"{_percentile(worst.level, 'p99')} and {_percentile(best.level, 'p99')} ms."
         )
     return f"**{' '.join(said)}**" if said else ""
 
@@ -133,9 +122,9 @@ def _row(each: Condition) -> tuple[str, ...]:
         number(level["completed_cps"].median),
         with_range(level.cost),
         change_of(each.compared) if each.compared else "",
-        with_range(level["sent_again.server"]) if "sent_again.server" in level else UNKNOWN,
+        with_range(level.figures.get("sent_again.server")),
         _percentile(level, "p50"),
-        _p99(level),
+        _percentile(level, "p99"),
     )
 
 
@@ -145,10 +134,6 @@ def _words(each: Condition) -> str:
 
 def _cpu(each: Condition) -> str:
     return number(each.level.cost.median)
-
-
-def _p99(level: Level) -> str:
-    return _percentile(level, "p99")
 
 
 def _percentile(level: Level, name: str) -> str:

@@ -22,13 +22,10 @@ from stackcost.host.files import write_whole
 from stackcost.host.modules import hidden
 from stackcost.report.counted import counted_systems
 from stackcost.report.disk_cache import is_cache
-from stackcost.report.http_tls import has_tls
-from stackcost.report.http_versions import has_versions
-from stackcost.report.network import varies_network
 from stackcost.report.past_ceiling import at_rates
-from stackcost.report.paths import is_path
 from stackcost.report.results.computed import say
 from stackcost.report.results.opened import OpenedRuns, open_runs
+from stackcost.report.studies import STUDIES
 
 # jsonschema, which nbformat imports, compiles 38 grammars of this package at once when it finds it.
 # That takes 5 s, and no notebook needs them.
@@ -59,13 +56,10 @@ def fitting(runs: OpenedRuns) -> list[str]:
     with_memory = any(server.memory for server in runs.servers)
     fits = {
         "dut": bool(runs.events),
-        "paths": any(is_path(summary) for summary in runs.summaries),
-        "network": any(varies_network(summary) for summary in runs.summaries),
-        "tls": any(has_tls(summary) for summary in runs.tested),
-        "http_versions": any(has_versions(summary) for summary in runs.tested),
+        **{study.notebook: any(map(study.of, runs.summaries)) for study in STUDIES},
         "http_tests": with_tests,
-        "past_ceiling": any(at_rates(summary) for summary in runs.summaries),
-        "disk_cache": any(is_cache(summary) for summary in runs.summaries),
+        "past_ceiling": any(map(at_rates, runs.summaries)),
+        "disk_cache": any(map(is_cache, runs.summaries)),
         "counted_cost": with_counts,
         "cpu_cost": runs.have_profile_loads and not all_counted,
         "memory_cost": with_memory,
@@ -110,11 +104,6 @@ def render(runs: Sequence[Path], page: Path, only: str = "") -> Path:
         title = ", ".join(run.name for run in runs)
         write_whole(page, as_page(notebook, title).encode())
     return page
-
-
-def question(name: str) -> str:
-    """The question of a notebook: its first heading."""
-    return str(_read(name).cells[0].source).splitlines()[0].lstrip("# ")
 
 
 def _read(name: str) -> nbformat.NotebookNode:

@@ -3,7 +3,8 @@
 from stackcost.analysis.memory.memory import fit
 from stackcost.analysis.spread import Spread, spread
 from stackcost.analysis.summary import Level, Summary
-from stackcost.report.tables import TextTable
+from stackcost.report.http_figures import tail
+from stackcost.report.text_table import TextTable
 from stackcost.report.words import UNKNOWN, number, with_range
 
 INTENDED = "completion"
@@ -12,7 +13,7 @@ CLOSED = "closed loop"
 
 def at_rates(summary: Summary) -> bool:
     """Whether any test offered rates."""
-    return any(level.http and level.offered_cps for s in summary.servers for level in s.levels)
+    return any(level.http and level.offered_cps for _, level in summary.loads)
 
 
 def latency_at_rates(summary: Summary) -> TextTable:
@@ -27,8 +28,7 @@ def latency_at_rates(summary: Summary) -> TextTable:
             _p99(level, INTENDED),
             _p99(level, "request", "connection"),
         )
-        for server in summary.servers
-        for level in server.levels
+        for server, level in summary.loads
         if level.http and level.http.measures == "latency"
     ]
     return TextTable(
@@ -55,12 +55,12 @@ def collapse(summary: Summary) -> str:
         if not past:
             continue
         worst = past[-1]
-        intended, sent = (percentile(worst, kind) for kind in (INTENDED, "request"))
+        intended, sent = (tail(worst, kind) for kind in (INTENDED, "request"))
         closed = [
             level for level in server.levels if level.http and level.test.startswith("closed")
         ]
         others = ", ".join(
-            f"{level.http.program} {_ms(percentile(level, 'request', 'connection'))}"
+            f"{level.http.program} {_ms(tail(level, 'request', 'connection'))}"
             for level in closed
             if level.http
         )
@@ -109,14 +109,8 @@ def _answered(level: Level) -> float:
     return (level["http.rate"].median or 0.0) / level.offered_cps
 
 
-def percentile(level: Level, *kinds: str) -> Spread | None:
-    """The 99th percentile of the first of these kinds of time that is known."""
-    told = next(iter(level.latency.values()), {})
-    return next((told[kind]["p99"] for kind in kinds if kind in told), None)
-
-
 def _p99(level: Level, *kinds: str) -> str:
-    found = percentile(level, *kinds)
+    found = tail(level, *kinds)
     return with_range(found) if found else ""
 
 

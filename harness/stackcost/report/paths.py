@@ -8,19 +8,20 @@ share a core and their softirqs cannot be separated. The generator's cost is in 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from stackcost.analysis.comparing.comparison import Comparison, Design, Question, compare_all
-from stackcost.analysis.comparing.series import Series
+from stackcost.analysis.comparing.comparison import Comparison
 from stackcost.analysis.memory.slab import is_of_connection
 from stackcost.analysis.spread import Spread, combined, spread
 from stackcost.analysis.summary import Level, Memory, ServerResult, Summary
 from stackcost.analysis.trial.thresholds import CONFIDENCE
-from stackcost.contracts.load import rate_words
-from stackcost.report.tables import TextTable
+from stackcost.report.paired import compare_paired
+from stackcost.report.text_table import TextTable
 from stackcost.report.words import change_of, number, with_range
 
 BARE = "dut/wire"
 SOFTIRQ = "softirq"
+NANOSECONDS = 1e3  # in a microsecond
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,8 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Hops:
-    """All paths of a run at `offered_cps`, the highest load that every system held.
+    """All paths of a run at `offered_cps`, the highest load that every system held; in the order of
+    the run, as two paths are not compared with each other.
 
     `bare`: the whole cost of the bare server; `bare_server`: its own part of it, as of `Hop`.
     """
@@ -53,8 +55,7 @@ class Hops:
     hops: Sequence[Hop]
 
 
-@dataclass(frozen=True, slots=True)
-class PartsOfMemory:
+class PartsOfMemory(NamedTuple):
     """Bytes per open flow on each part of one path; None where unknown.
 
     The kernel's slab is that of the whole machine. A server's part of it is what the bare server's
@@ -101,29 +102,19 @@ def hops_of(summary: Summary) -> Hops | None:
         return None
     rate = max(common)
     alone = bare[rate]
-    against = Series.of_spread(alone.cost)
+    whole = alone.cost
     found = {name: levels[rate] for name, levels in others.items()}
-    questions = [
-        Question(
-            against,
-            Series.of_spread(level.cost),
-            Design(paired=True),
-            name,
-            f"{rate_words(rate)}/s",
-        )
-        for name, level in found.items()
-    ]
-    compared = compare_all(questions)
+    compared = compare_paired((whole, level.cost) for level in found.values())
     return Hops(
         rate,
-        alone.cost,
+        whole,
         _own(alone),
         [
             Hop(
                 name,
                 level.cost,
                 {kind: _more(cost, alone.costs.get(kind)) for kind, cost in level.costs.items()},
-                _more(level.cost, alone.cost),
+                _more(level.cost, whole),
                 _own(level),
                 each,
             )
@@ -192,13 +183,6 @@ def _line(name: str, points: list[tuple[int, float]]) -> RuleLine | None:
     )
 
 
-def known_hops(hops: Hops) -> list[Hop]:
-    """Those whose cost is known, in the order of the run: paths are not compared with each other,
-    so none is the dearest.
-    """
-    return [hop for hop in hops.hops if hop.whole.median is not None]
-
-
 def memory_parts(summary: Summary) -> list[PartsOfMemory]:
     """Of the bare server and every path; empty without the bare server's memory and sockets."""
     held = {server.name: server.memory for server in summary.servers if server.memory}
@@ -251,9 +235,6 @@ def added_bytes(summary: Summary) -> dict[str, dict[str, float]]:
     }
 
 
-NANOSECONDS = 1e3  # in a microsecond
-
-
 def is_path(summary: Summary) -> bool:
     """Whether a run has paths and the bare server, or lists of several lengths."""
     return hops_of(summary) is not None or bool(rule_lines(summary))
@@ -261,10 +242,11 @@ def is_path(summary: Summary) -> bool:
 
 def paths_answer(summary: Summary) -> str:
     """What each path with a verdict adds, and what a rule costs."""
-    rules = " ".join(_rule(line) for line in rule_lines(summary))
+    rules = " ".join(
+        f"A rule of {line.system} costs {_per_rule(line, ' ns')}." for line in rule_lines(summary)
+    )
     hops = hops_of(summary)
-    ordered = known_hops(hops) if hops else []
-    if hops is None or not ordered:
+    if hops is None:
         none = "No path was measured beside the bare server in these runs."
         if summary.backend_on == "load":
             none = (
@@ -272,16 +254,16 @@ def paths_answer(summary: Summary) -> str:
                 "known whole, so what a path adds to it is not known (dut.server_on: device)."
             )
         return f"**{rules or none}**"
-    shown = [hop for hop in ordered if hop.compared.differs]
+    shown = [hop for hop in hops.hops if hop.compared.differs]
     at = f"at {number(hops.offered_cps)} connections/s"
     if not shown:
-        why = ordered[0].compared.reason or "no difference from the bare server was shown"
+        why = hops.hops[0].compared.reason or "no difference from the bare server was shown"
         text = f"**What a path adds is not sure** ({at}): {why}."
         return f"{text} {rules}".strip()
     told = [f"{hop.system} adds {number(hop.added_whole.median)} us" for hop in shown]
     text = (
         f"**A connection takes {number(hops.bare.median)} us of CPU on the bare server; "
-        f"{'; '.join(told)}** ({at}, of {len(ordered)} paths those with a verdict; two paths are "
+        f"{'; '.join(told)}** ({at}, of {len(hops.hops)} paths those with a verdict; two paths are "
         "not compared with each other)."
     )
     return f"{text} {rules}".strip()
@@ -298,7 +280,7 @@ def paths_table(summary: Summary) -> TextTable:
         "connection: median (min-max of the rounds). Server: the time of its own processes and of "
         "the threads that poll its interface, a part of path and server",
         ("system", "path and server", "path adds", "server", "more than bare", "adds by kind"),
-        [first, *(_row(hop) for hop in known_hops(hops))],
+        [first, *(_row(hop) for hop in hops.hops)],
     )
 
 
@@ -308,16 +290,7 @@ def memory_parts_table(summary: Summary) -> TextTable:
         "Bytes per open flow on each part, medians: of the kernel's slab, and of the processes. A "
         "server's slab is that of the bare server for each of its sockets; the rest is the path's",
         ("system", "path: kernel", "path: processes", "server: kernel", "server: processes"),
-        [
-            (
-                each.system,
-                number(each.path_kernel),
-                number(each.path_process),
-                number(each.server_kernel),
-                number(each.server_process),
-            )
-            for each in memory_parts(summary)
-        ],
+        [(each.system, *map(number, each[1:])) for each in memory_parts(summary)],
     )
 
 
@@ -329,7 +302,7 @@ def rules_table(lines: Sequence[RuleLine]) -> TextTable:
         [
             (
                 line.system,
-                f"{number(line.per_rule * NANOSECONDS)} ({_interval(line)})",
+                _per_rule(line),
                 number(line.at_none),
                 f"{line.r_squared:.3f}",
             )
@@ -340,22 +313,10 @@ def rules_table(lines: Sequence[RuleLine]) -> TextTable:
 
 def _row(hop: Hop) -> tuple[str, ...]:
     kinds = ", ".join(f"{kind} {number(cost)}" for kind, cost in added(hop).items())
-    more = change_of(hop.compared)
-    return (
-        hop.system,
-        with_range(hop.whole),
-        with_range(hop.added_whole),
-        with_range(hop.server),
-        more,
-        kinds,
-    )
+    costs = map(with_range, (hop.whole, hop.added_whole, hop.server))
+    return hop.system, *costs, change_of(hop.compared), kinds
 
 
-def _rule(line: RuleLine) -> str:
-    told = f"A rule of {line.system} costs {number(line.per_rule * NANOSECONDS)} ns"
-    return f"{told} ({_interval(line)})."
-
-
-def _interval(line: RuleLine) -> str:
-    low, high = (number(end * NANOSECONDS) for end in (line.low, line.high))
-    return f"{low} to {high}"
+def _per_rule(line: RuleLine, unit: str = "") -> str:
+    cost, low, high = (number(each * NANOSECONDS) for each in (line.per_rule, line.low, line.high))
+    return f"{cost}{unit} ({low} to {high})"

@@ -5,30 +5,25 @@ the factor is that of this link at this load. What the stack takes alone is no s
 other side has no such part.
 """
 
-from collections.abc import Sequence
-
 from stackcost.analysis.spread import combined
-from stackcost.analysis.summary import Factor, ServerResult, Summary
+from stackcost.analysis.summary import Factor, Level, Summary
 from stackcost.report.words import number
 
 
 def peer_sentences(summary: Summary) -> list[str]:
     """The sentence of each peer that a factor is of, once."""
-    told = [peer_sentence(found, summary.servers) for found in summary.factors]
+    told = [_sentence(found, level_of(summary, found.against, found)) for found in summary.factors]
     return list(dict.fromkeys(filter(None, told)))
 
 
-def peer_sentence(found: Factor, servers: Sequence[ServerResult]) -> str:
-    """What a peer's cost in a CPU factor is made of; empty where it is not known."""
-    level = next(
-        (
-            level
-            for server in servers
-            for level in server.levels
-            if server.name == found.against and not level.test and found.is_at(level.offered_cps)
-        ),
-        None,
-    )
+def level_of(summary: Summary, system: str, found: Factor) -> Level | None:
+    """The load of a system that a CPU factor is of."""
+    levels = [level for server, level in summary.loads if server.name == system and not level.test]
+    return next((level for level in levels if found.is_at(level.offered_cps)), None)
+
+
+def _sentence(found: Factor, level: Level | None) -> str:
+    """Empty where it is not known."""
     if level is None or found.name != "cpu" or not (beside := level.kinds("peer_kernel_cpu")):
         return ""
     own = level.costs

@@ -16,7 +16,7 @@ from pandas import DataFrame
 from stackcost.report.plain import cell_html, sentences_html
 from stackcost.report.plots import as_svg
 from stackcost.report.plots.flame import Drawing
-from stackcost.report.tables import TextTable
+from stackcost.report.text_table import TextTable
 from stackcost.report.words import number
 
 

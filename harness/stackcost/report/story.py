@@ -1,11 +1,9 @@
 """The sentences of the report, from the figures of the summary."""
 
-from collections.abc import Sequence
-
 from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.analysis.summary import ServerResult, Summary
 from stackcost.contracts.words import count
-from stackcost.report.flags import mostly_disturbed, not_used, searches_disturbed
+from stackcost.report.flags import mostly_disturbed, not_used, searches_disturbed, used_trials
 from stackcost.report.results.congestion import congestion_sentence
 from stackcost.report.results.opened import AnySummary, OpenedRuns
 from stackcost.report.words import number
@@ -43,7 +41,11 @@ def of_runs(runs: OpenedRuns) -> str:
     damaged = [f"`{summary.run}`, {line}" for summary in every for line in summary.damaged]
     loads = [found for summary in costs if (found := loads_found(summary))]
     algorithms = dict.fromkeys(words for each in every if (words := congestion_sentence(each)))
-    return "\n\n".join(["\n".join(parts), *loads, *algorithms]) + _damage(damaged)
+    told = ["\n".join(parts), *loads, *algorithms]
+    if damaged:
+        told.append("**Some stored data are damaged**; no figure uses them:")
+        told.append("\n".join(f"- {line}" for line in damaged))
+    return "\n\n".join(told)
 
 
 def _every(runs: OpenedRuns) -> list[AnySummary]:
@@ -52,16 +54,9 @@ def _every(runs: OpenedRuns) -> list[AnySummary]:
     return found + [run.summary for run in runs.events]
 
 
-def _damage(lines: Sequence[str]) -> str:
-    if not lines:
-        return ""
-    told = "\n".join(f"- {line}" for line in lines)
-    return f"\n\n**Some stored data are damaged**; no figure uses them:\n\n{told}"
-
-
 def of_trials(summary: Summary) -> str:
     """A run's name, the number of trials in its figures, and the number of flagged ones."""
-    used = [trial for trial in summary.trials if not trial.set_aside]
+    used = used_trials(summary)
     flagged = sum(bool(trial.flags) for trial in used)
     note = f", {flagged} of them flagged" if flagged else ", none flagged"
     aside = not_used(summary)

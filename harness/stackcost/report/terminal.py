@@ -1,48 +1,82 @@
-"""Prints the results on a terminal; in a file or pipe the tables are plain text."""
+"""Prints the answer of a stored run; in a file or pipe the tables are plain text."""
 
 import textwrap
 
 from rich.console import Console
 
+from stackcost.analysis.ceiling.summary import CeilingSummary
 from stackcost.analysis.summary import Summary
 from stackcost.report import disk_cache, past_ceiling
+from stackcost.report.ceiling import print_ceilings
 from stackcost.report.counted import counted_systems, counted_tables
-from stackcost.report.flags import flag_lines, mostly_disturbed
+from stackcost.report.extra import can_render
+from stackcost.report.figure_tables import own_figure_table
+from stackcost.report.flags import failed_checks, flag_lines, mostly_disturbed
 from stackcost.report.http_figures import series
 from stackcost.report.http_tables import clients_table, shared_remark, tests_table
-from stackcost.report.http_tls import (
-    has_tls,
-    tls_pairs,
-    tls_parts_answer,
-    tls_parts_table,
-    tls_table,
-)
-from stackcost.report.http_versions import has_versions, versions_answer, versions_table
-from stackcost.report.network import network_answer, network_table, varies_network
-from stackcost.report.paths import is_path, paths_answer, paths_table
+from stackcost.report.http_tls import tls_pairs, tls_table
 from stackcost.report.peer_parts import peer_sentences
+from stackcost.report.results.computed import summarise_again
+from stackcost.report.results.congestion import congestion_sentence
+from stackcost.report.results.opened import AnySummary
+from stackcost.report.short_tables import (
+    short_cost_table,
+    short_factor_table,
+    short_memory_table,
+    unknown_factors,
+)
 from stackcost.report.story import loads_found
+from stackcost.report.studies import STUDIES
 from stackcost.report.tables import (
-    TextTable,
     breakdown_table,
     factor_table,
     generator_table,
     latency_table,
     load_table,
     memory_table,
-    own_figure_table,
     owner_table,
-    short_cost_table,
-    short_factor_table,
-    short_memory_table,
-    unknown_factors,
 )
 from stackcost.report.terminal_table import draw
+from stackcost.report.text_table import TextTable
 from stackcost.report.verdict_notes import verdict_notes
 from stackcost.report.why import why_sentences, why_table
+from stackcost.store import RunFolder
 
 SHOWN_COUNTS = 12  # categories, and functions, of a counted run
 SHOWN_TRIALS = 6  # of each kind; the report lists all
+
+
+def answer(run: RunFolder, console: Console) -> AnySummary:
+    """Write summary.json and report.html into the run's folder, and print the results.
+
+    It needs only the folder, so it works on any stored run, even on one that was cut short.
+    StackcostError if it has no trial. Without the extra `notebooks` there is no report.html.
+    """
+    summary = summarise_again(run)
+    print_answer(summary, console)
+    if can_render(console):
+        from stackcost.report.notebook import render
+
+        render([run.path], run.path / "report.html")
+    return summary
+
+
+def print_answer(summary: AnySummary, console: Console, long: bool = False) -> None:
+    """Print tables or sentences on one screen, depending on the run; `long`: every table."""
+    if isinstance(summary, Summary):
+        print_screen(summary, console)
+        if long:
+            print_long(summary, console)
+    elif isinstance(summary, CeilingSummary):
+        print_ceilings(summary, console, long)
+    else:
+        from stackcost.report.device import print_events
+
+        print_events(summary, console, long)
+    if sentence := congestion_sentence(summary):
+        console.print(sentence, highlight=False, markup=False, soft_wrap=True)
+    for line in summary.damaged:
+        console.print(f"damaged: {line}", highlight=False, markup=False)
 
 
 def print_screen(summary: Summary, console: Console) -> None:
@@ -58,14 +92,14 @@ def print_screen(summary: Summary, console: Console) -> None:
         for table in counted:
             _print_table(table, console)
     elif tests := series(summary):
-        _print_differences(summary, console)
+        _print_studies(summary, console)
         for table in (tests_table(tests, summary), tls_table(tls_pairs(summary))):
             _print_table(table, console)
         if past_ceiling.at_rates(summary):
             _print_line(past_ceiling.collapse(summary), console)
         _print_line(shared_remark(summary).replace("**", ""), console)
     else:
-        _print_paths(summary, console)
+        _print_studies(summary, console)
         _print_table(short_factor_table(summary), console)
         notes = why_sentences(summary) + peer_sentences(summary) + verdict_notes(summary)
         for line in notes + unknown_factors(summary.factors):
@@ -85,27 +119,11 @@ def print_screen(summary: Summary, console: Console) -> None:
         console.print(told, style=style, highlight=False, markup=False)
 
 
-def _print_differences(summary: Summary, console: Console) -> None:
-    """Print what TLS and what each version of HTTP cost, if the run has the tests for it."""
-    for has, answer, table in (
-        (has_tls, tls_parts_answer, tls_parts_table),
-        (has_versions, versions_answer, versions_table),
-    ):
-        if has(summary):
-            _print_line(answer(summary).replace("**", ""), console)
-            _print_table(table(summary), console)
-
-
-def _print_paths(summary: Summary, console: Console) -> None:
-    """Print what each hop adds, if the run has paths and the bare server, and what each network
-    costs, if the run has several.
-    """
-    if is_path(summary):
-        _print_line(paths_answer(summary).replace("**", ""), console)
-        _print_table(paths_table(summary), console)
-    if varies_network(summary):
-        _print_line(network_answer(summary).replace("**", ""), console)
-        _print_table(network_table(summary), console)
+def _print_studies(summary: Summary, console: Console) -> None:
+    for study in STUDIES:
+        if study.of(summary):
+            _print_line(study.answer(summary).replace("**", ""), console)
+            _print_table(study.table(summary), console)
 
 
 def print_long(summary: Summary, console: Console) -> None:
@@ -153,11 +171,9 @@ def _print_trials(summary: Summary, console: Console) -> None:
         if trial.failures
     ]
     failed = [
-        f"trial {trial.number}, {trial.server}: {check.name}: expected {check.wanted}, "
-        f"found {check.seen}"
+        f"trial {trial.number}, {trial.server}: {check}"
         for trial in summary.trials
-        for check in trial.checks
-        if check.holds is False
+        for check in failed_checks(trial)
     ]
     flagged = [
         f"trial {trial.number}, {trial.server}: {'; '.join(others)}"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from stackcost.analysis.spread import Spread, combined
 from stackcost.analysis.summary import Factor, Level, Summary
 from stackcost.analysis.why.function_table import UNMATCHED, USER
+from stackcost.report.peer_parts import level_of
 from stackcost.report.text_table import TextTable
 from stackcost.report.words import number, pair, with_range
 
@@ -79,8 +80,7 @@ def why_table(summary: Summary) -> TextTable:
     """
     quoted = {
         f"{server.name}, {level.load}" if level.test else server.name: level
-        for server in summary.servers
-        for level in server.levels
+        for server, level in summary.loads
         if (level.test or level is server.quoted) and _known(level)
     }
     columns = dict(zip(quoted, _categories(list(quoted.values())), strict=True))
@@ -93,7 +93,7 @@ def why_table(summary: Summary) -> TextTable:
     for column in columns.values():
         for name, spread in column.spent.items():
             largest[name] = max(largest[name], spread.median or 0.0)
-    shown = {name for column in columns.values() for name in _largest(column.spent, SHOWN)}
+    shown = {name for column in columns.values() for name in _largest(column.spent)}
     for _, found in pairs:
         shown |= {each.category for each in [each for each in found if each.is_known][:SHOWN]}
     return TextTable(
@@ -160,19 +160,9 @@ def _between(above: Categories, below: Categories) -> list[Difference]:
 
 
 def _sentence(summary: Summary, found: Factor) -> str:
-    levels = [
-        next(
-            (each for each in server.levels if not each.test and found.is_at(each.offered_cps)),
-            None,
-        )
-        for name in (found.baseline, found.against)
-        for server in summary.servers
-        if server.name == name
-    ]
-    if len(levels) != 2 or None in levels:
+    above, below = (level_of(summary, name, found) for name in (found.baseline, found.against))
+    if above is None or below is None:
         return ""
-    above, below = levels
-    assert above and below
     for level, name in ((above, found.baseline), (below, found.against)):
         if not _known(level):
             reasons = [spread.reason for spread in level.kinds("why").values()]
@@ -217,10 +207,10 @@ def _known(level: Level) -> bool:
     return any(spread.median is not None for spread in level.kinds("why").values())
 
 
-def _largest(kinds: dict[str, Spread], most: int) -> set[str]:
+def _largest(kinds: dict[str, Spread]) -> set[str]:
     """The largest, and what is in no category."""
     ordered = sorted(kinds, key=lambda name: -(kinds[name].median or 0.0))
-    return {*ordered[:most], *({UNMATCHED} & kinds.keys())}
+    return {*ordered[:SHOWN], *({UNMATCHED} & kinds.keys())}
 
 
 def _none(side: dict[str, Spread]) -> Spread:

@@ -1,5 +1,6 @@
 """Figures as text, the same on the terminal and in the report."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from stackcost.analysis.trial.thresholds import CONFIDENCE
@@ -10,6 +11,7 @@ if TYPE_CHECKING:  # numpy takes a fifth of a second, which a list of runs does 
 
 UNKNOWN = "n/a"
 INTERVAL = "95 % interval; below 6 rounds the range"  # the interval of `Spread` and figures
+MILLISECONDS_FROM_US = 10_000  # a table with a longer time is in milliseconds
 MANY_TIMES = 10.0  # a ratio from which a change is a factor, not a percentage
 
 
@@ -23,13 +25,38 @@ def number(value: float | None) -> str:
     return f"{value:.1f}" if size >= 9.995 else f"{value:.2f}"
 
 
-def with_range(spread: "Spread") -> str:
+def with_range(spread: "Spread | None") -> str:
     """Median, and minimum to maximum when there is more than one value."""
-    if spread.median is None:
+    if spread is None or spread.median is None:
         return UNKNOWN
     if len(spread.values) < 2:
         return number(spread.median)
     return f"{number(spread.median)} ({_span(spread.minimum, spread.maximum)})"
+
+
+class LatencyUnit:
+    """One unit for all times of a table: milliseconds when one of them is 10 ms or longer.
+
+    `known`: whether the table has any time.
+    The histograms have three significant digits, so four digits of microseconds say no more.
+    """
+
+    def __init__(self, times_us: Iterable["Spread"]):
+        known = [spread.median for spread in times_us if spread.median is not None]
+        self.known = bool(known)
+        self.unit = "ms" if max(known, default=0.0) >= MILLISECONDS_FROM_US else "us"
+
+    def with_range(self, times_us: "Spread") -> str:
+        """Median and range in this unit, as text."""
+        if self.unit == "us":
+            return with_range(times_us)
+        ends = {name: getattr(times_us, name) for name in ("median", "minimum", "maximum")}
+        scaled = {name: None if value is None else value / 1000 for name, value in ends.items()}
+        return with_range(times_us.model_copy(update=scaled))
+
+    def median(self, times_us: "Spread | None") -> str:
+        """The median alone, in this unit, as text."""
+        return self.with_range(times_us.model_copy(update={"values": []})) if times_us else ""
 
 
 def range_or_reason(spread: "Spread") -> str:

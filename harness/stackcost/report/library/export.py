@@ -43,15 +43,10 @@ def table(*summaries: Head) -> pandas.DataFrame:
     for summary in summaries:
         for each in summary.system_figures():
             what = definition(each.figure, summary.definitions)
-            head = {
+            head = each._asdict() | {
                 "run": summary.run,
-                "system": each.system,
-                "case": each.case,
-                "figure": each.figure,
                 "offered_cps": each.at,
                 "unit": each.spread.unit,
-                "quoted": each.quoted,
-                "past_ceiling": each.past_ceiling,
                 "definition": what.definition if what else "",
                 "source": what.source if what else "",
             }

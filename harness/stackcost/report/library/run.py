@@ -12,10 +12,6 @@ import pandas
 
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.errors import StackcostError
-from stackcost.library import export, rows
-from stackcost.library.columns import TABLES, YES_OR_NO
-from stackcost.published.document import Document, documents
-from stackcost.published.match import matches
 from stackcost.report.difference import Difference, differences_from_first
 from stackcost.report.library import export, rows
 from stackcost.report.library.columns import TABLES, YES_OR_NO

@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from stackcost.analysis.spread import Spread, bounds
 from stackcost.analysis.summary import Factor, Level, ServerResult
 from stackcost.contracts.load import ESTABLISHED
-from stackcost.report.plots.drawing import (
+from stackcost.report.plots import (
     BESIDE,
     KIND_COLOURS,
     OTHER_COLOUR,
@@ -43,7 +43,7 @@ def memory_by_system(servers: Sequence[ServerResult]) -> Figure:
         for kind in kinds
     }
     stack(axes, [name for name, _ in known], bars, lying=True)
-    whiskers(axes, [memory["memory.total"] for _, memory in known], lying=True)
+    whiskers(axes, [memory["memory.total"] for _, memory in known])
     axes.set_xlabel(f"{PER_FLOW}, slope and {INTERVAL}")
     key(figure, [axes])
     return figure
@@ -141,7 +141,6 @@ def factor_intervals(factors: Sequence[Factor]) -> Figure | None:
 
 
 PER_CONNECTION = "us of CPU per connection"
-OFFERED = "offered connections/s"
 
 
 def cost_by_system(servers: Sequence[ServerResult]) -> Figure:
@@ -156,48 +155,37 @@ def cost_by_system(servers: Sequence[ServerResult]) -> Figure:
     bars = {kind: [_median(level.costs.get(kind)) for _, level in tops] for kind in kinds}
     bars |= {BESIDE: [_beside(level) for _, level in tops]} if any(map(_beside, levels)) else {}
     stack(axes, [f"{name} at {level.load}" for name, level in tops], bars, lying=True)
-    whiskers(axes, [level.cost for _, level in tops], lying=True)
+    whiskers(axes, [level.cost for _, level in tops])
     axes.set_xlabel(f"{PER_CONNECTION}, median and {INTERVAL}")
     key(figure, [axes])
     return figure
 
 
-def cost_over_payload(servers: Sequence[ServerResult]) -> Figure | None:
-    """Microseconds per connection over the response's length; None of a single length.
+VARIED = {"response_bytes": "response, bytes", "workers": "workers"}
 
-    Systems that differ only in the length are one line.
+
+def cost_over(servers: Sequence[ServerResult], setting: str) -> Figure | None:
+    """Microseconds per connection over the response's length, or over the number of workers; None
+    of a single one.
+
+    Systems that differ only in it are one line.
     """
     lines: dict[str, list[tuple[float, Spread]]] = {}
     for server in servers:
-        level = server.quoted
-        if level and server.response_bytes:
-            name = server.without("response_bytes").name
-            lines.setdefault(name, []).append((server.response_bytes, level.cost))
-    if len({length for points in lines.values() for length, _ in points}) < 2:
+        level, value = server.quoted, server.settings.get(setting)
+        if setting == "response_bytes":
+            value = server.response_bytes
+        if level and value:
+            name = server.without(setting).name
+            lines.setdefault(name, []).append((int(value), level.cost))
+    if len({value for points in lines.values() for value, _ in points}) < 2:
         return None
     figure, (axes,) = panels(1)
     for (name, points), style in zip(lines.items(), styles(), strict=False):
         line(axes, name, sorted(points, key=lambda point: point[0]), style)
-    labels(axes, "response, bytes", PER_CONNECTION)
-    key(figure, [axes])
-    return figure
-
-
-def cost_over_workers(servers: Sequence[ServerResult]) -> Figure | None:
-    """Microseconds per connection over the number of workers; None of a single number."""
-    lines: dict[str, list[tuple[float, Spread]]] = {}
-    for server in servers:
-        level, workers = server.quoted, server.settings.get("workers")
-        if level and workers:
-            name = server.without("workers").name
-            lines.setdefault(name, []).append((int(workers), level.cost))
-    if len({workers for points in lines.values() for workers, _ in points}) < 2:
-        return None
-    figure, (axes,) = panels(1)
-    for (name, points), style in zip(lines.items(), styles(), strict=False):
-        line(axes, name, sorted(points, key=lambda point: point[0]), style)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    labels(axes, "workers", PER_CONNECTION)
+    if setting == "workers":
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    labels(axes, VARIED[setting], PER_CONNECTION)
     key(figure, [axes])
     return figure
 

@@ -7,7 +7,6 @@ script: the length, in a title, appears when the mouse is over a box.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import NamedTuple
 
 from stackcost.report.plain import visible
 from stackcost.report.words import number
@@ -29,13 +28,6 @@ class Drawing:
 
     title: str
     svg: str
-
-
-class Both(NamedTuple):
-    """Microseconds per connection on two systems."""
-
-    first: float
-    second: float
 
 
 @dataclass(slots=True)
@@ -124,9 +116,8 @@ def _svg(
 def _words(box: Box, root: Box) -> str:
     if len(box.us) == 1:
         return f"{number(box.us[0])} us, {box.us[0] / (root.us[0] or 1.0):.1%}"
-    both = Both(*box.us)
-    more = both.first - both.second
-    return f"{number(both.first)} us against {number(both.second)} us, {more:+.2f} us"
+    first, second = box.us
+    return f"{number(first)} us against {number(second)} us, {first - second:+.2f} us"
 
 
 def _colour(box: Box, kind: str, root: Box) -> str:

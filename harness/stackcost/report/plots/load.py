@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from pandas import DataFrame
 
 from stackcost.analysis.ceiling.summary import Ceiling
-from stackcost.report.plots.drawing import (
+from stackcost.report.plots import (
     SERVER_COLOURS,
     key,
     labels,

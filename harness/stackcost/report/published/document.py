@@ -225,30 +225,31 @@ class Document(BaseModel):
                     )
                     ceiling = table.ceilings.get(column)
                     for x, value in table.points(column):
-                        one = _figure(of, table, column, x, value, table.unit, table.unit_size)
-                        share = x / ceiling if ceiling else None
-                        yield one.model_copy(update={"share": share})
+                        yield PublishedFigure(
+                            of=of,
+                            table=table.name,
+                            column=column,
+                            x=x,
+                            value=value,
+                            unit=table.unit,
+                            unit_size=table.unit_size,
+                            share=x / ceiling if ceiling else None,
+                        )
         for row in table.rows:
             if own := table.figures.get(str(row[0])):
                 of = Measurement(**{name: getattr(own, name) for name in Measurement.model_fields})
                 first = row[1]
                 assert isinstance(first, float | int)  # `_is_whole` has checked it
                 for place in own.x if isinstance(own.x, list) else [own.x]:
-                    yield _figure(of, table, str(row[0]), place, first, own.unit, own.unit_size)
-
-
-def _figure(
-    of: Measurement,
-    table: PublishedTable,
-    column: str,
-    x: float | None,
-    value: float,
-    unit: str,
-    unit_size: float,
-) -> PublishedFigure:
-    return PublishedFigure(
-        of=of, table=table.name, column=column, x=x, value=value, unit=unit, unit_size=unit_size
-    )
+                    yield PublishedFigure(
+                        of=of,
+                        table=table.name,
+                        column=str(row[0]),
+                        x=place,
+                        value=first,
+                        unit=own.unit,
+                        unit_size=own.unit_size,
+                    )
 
 
 @cache

@@ -87,14 +87,9 @@ def comparable(every: Sequence[Document], runs: OpenedRuns) -> list[Document]:
     tables then say what differs.
     """
     ours = list(measured(runs))
-    printed = [(each, list(_all_figures(each))) for each in every]
+    printed = [(each, [f for table in each.tables for f in each.figures(table)]) for each in every]
     joined = [each for each, own in printed if any(f.of.joins(o.of) for f in own for o in ours)]
     return joined or [each for each, own in printed if any(_alike(f, o) for f in own for o in ours)]
-
-
-def _all_figures(document: Document) -> Iterator[PublishedFigure]:
-    for table in document.tables:
-        yield from document.figures(table)
 
 
 def _not_measured(runs: OpenedRuns) -> dict[str, str]:

@@ -279,41 +279,30 @@ def _searched(run: OpenedCeilings, ceiling: Ceiling) -> Iterator[MeasuredFigure]
         return
     measured = next(each for each in run.manifest.systems if each.name == ceiling.server)
     system, count, axis = measured.axis()
-    length = int(system.settings.get("response_bytes", run.response_bytes))
+    planned = run.manifest.experiment["workload"]["response_bytes"]
+    length = int(system.settings.get("response_bytes", planned))
     for rate in ceiling.rates:
         if rate.name != "NDR" or rate.value is None or rate.lower is None:
             continue
         low, high = min(rate.value, rate.lower), max(rate.value, rate.upper or rate.lower)
-        of = Measurement(
-            system=system.server,
-            shape=shape,
-            axis=CORES,
-            response_bytes=(length,),
-            **_of_profile(run.manifest, system),
-        )
-        searched = MeasuredFigure(
-            of=of,
-            x=count if axis == CORES else _cores_in(run.manifest),
-            series=system.name,
-            what=f"{ceiling.server}, NDR",
-            run=run.summary.run,
-            value=rate.value,
-            low=low,
-            high=high,
-            limit=ceiling.at_least,
-        )
-        yield searched
+        kinds: list[tuple[Shape, float, str]] = [(shape, 1.0, "NDR")]
         if shape == "connections":
-            gigabits = 8 * length / 1e9
-            yield searched.model_copy(
-                update={
-                    "of": of.model_copy(update={"shape": "throughput"}),
-                    "what": f"{ceiling.server}, NDR, payload of the responses",
-                    "value": rate.value * gigabits,
-                    "low": low * gigabits,
-                    "high": high * gigabits,
-                }
+            kinds.append(("throughput", 8 * length / 1e9, "NDR, payload of the responses"))
+        for kind, size, words in kinds:
+            of = Measurement(
+                system=system.server,
+                shape=kind,
+                axis=CORES,
+                response_bytes=(length,),
+                **_of_profile(run.manifest, system),
             )
+            value = Spread(
+                unit="", median=rate.value * size, minimum=low * size, maximum=high * size
+            )
+            x = count if axis == CORES else _cores_in(run.manifest)
+            what = f"{ceiling.server}, {words}"
+            of_run = run.summary.run, value, system.name, ceiling.at_least
+            yield from _known(of, x, what, *of_run)
 
 
 def _known(

@@ -9,7 +9,7 @@ from stackcost.report.paths import hops_of
 from stackcost.report.published.document import Cell, Document, PublishedTable, documents
 from stackcost.report.published.match import NOT_MEASURED, PublishedMatch, places
 from stackcost.report.results.opened import OpenedRuns
-from stackcost.report.tables import TextTable
+from stackcost.report.text_table import TextTable
 from stackcost.report.words import number
 from stackcost.store import Manifest
 

@@ -34,15 +34,9 @@ class OpenedRun(Generic[Kind]):
     manifest: Manifest
     summary: Kind
 
-    @property
-    def response_bytes(self) -> int:
-        """Length of the requested response."""
-        return int(self.manifest.experiment["workload"]["response_bytes"])
-
 
 OpenedCosts: TypeAlias = OpenedRun[Summary]
 OpenedCeilings: TypeAlias = OpenedRun[CeilingSummary]
-OpenedEvents: TypeAlias = OpenedRun[EventSummary]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +45,7 @@ class OpenedRuns:
 
     costs: list[OpenedCosts] = field(default_factory=list)
     ceilings: list[OpenedCeilings] = field(default_factory=list)
-    events: list[OpenedEvents] = field(default_factory=list)
+    events: list[OpenedRun[EventSummary]] = field(default_factory=list)
 
     @property
     def summaries(self) -> list[Summary]:

@@ -169,14 +169,6 @@ def hosts_of(manifest: Manifest) -> dict[str, dict[str, Any]]:
     }
 
 
-def _other_hosts(manifest: Manifest) -> dict[str, str]:
-    """Kernel and processor of each host."""
-    return {
-        f"host {name}": f"{machine['processors']['model']}, kernel {machine['kernel']['release']}"
-        for name, machine in hosts_of(manifest).items()
-    }
-
-
 ONE_CORE = "hardware threads of one core, server's with load's"
 
 
@@ -199,7 +191,10 @@ def describe_setting(manifest: Manifest) -> dict[str, Any]:
         "memory": memory.get("MemTotal"),
         "kernel": kernel.get("release"),
         "kernel's CPU accounting": kernel.get("cpu_accounting"),
-        **_other_hosts(manifest),
+        **{
+            f"host {name}": f"{host['processors']['model']}, kernel {host['kernel']['release']}"
+            for name, host in hosts_of(manifest).items()
+        },
         **{each["name"]: each["version"] for each in servers if each.get("version")},
         "tuning": ", ".join(tiers),
         **congestion_control(manifest),

@@ -5,10 +5,16 @@ from collections.abc import Iterator, Sequence
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import Factor, Level, Memory, ServerResult, Summary
 from stackcost.analysis.trial.thresholds import CONFIDENCE
-from stackcost.report.tables.latency_unit import LatencyUnit
 from stackcost.report.text_table import TextTable
 from stackcost.report.verdict_notes import CANNOT_TELL
-from stackcost.report.words import UNKNOWN, number, pair, range_or_reason, with_range
+from stackcost.report.words import (
+    UNKNOWN,
+    LatencyUnit,
+    number,
+    pair,
+    range_or_reason,
+    with_range,
+)
 
 MOST_LEVELS = 8  # rows; with more levels only the quoted level of each system is shown
 COMPLETION = "completion"
@@ -66,7 +72,7 @@ def short_cost_table(summary: Summary) -> TextTable:
 
     Kinds of CPU time are in the tables of `show --long` and of the report.
     """
-    every = [(server, level) for server in summary.servers for level in server.levels]
+    every = summary.loads
     shown = every if len(every) <= MOST_LEVELS else list(_quoted(summary.servers))
     latency = LatencyUnit(spread for _, level in shown for spread in _completion(level).values())
     times = ("p50", "p99") if latency.known else ()

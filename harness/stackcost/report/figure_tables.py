@@ -21,11 +21,8 @@ def figure_table(summary: Summary) -> TextTable:
 
 def own_figure_table(summary: Summary) -> TextTable:
     """Figures that the user's own collectors brought; without rows if there are none."""
-    names = []
-    for name in _names(summary):
-        what = definition(name, summary.definitions)
-        if what and what.own:
-            names.append(name)
+    known = {name: definition(name, summary.definitions) for name in _names(summary)}
+    names = [name for name, what in known.items() if what and what.own]
     title = "Figures of your own collectors: median (min-max of the rounds)"
     return _table(summary, title, names, with_range)
 
@@ -48,20 +45,15 @@ def system_figure_table(summary: Head) -> TextTable:
 
 
 def _names(summary: Summary) -> Sequence[str]:
-    levels = (level for server in summary.servers for level in server.levels)
-    return list(
-        dict.fromkeys(name for level in levels for name in level.figures if registry.in_loads(name))
-    )
+    names = dict.fromkeys(name for _, level in summary.loads for name in level.figures)
+    return list(filter(registry.in_loads, names))
 
 
 def _table(
     summary: Summary, title: str, names: Sequence[str], cell: Callable[[Spread], str]
 ) -> TextTable:
     """A row for each load, and a column for each figure."""
-    levels = [(server.name, level) for server in summary.servers for level in server.levels]
-    spreads = {
-        name: [level.figures[name] for _, level in levels if name in level] for name in names
-    }
+    spreads = {name: [level[name] for _, level in summary.loads if name in level] for name in names}
     units = {name: next(each.unit for each in found) for name, found in spreads.items()}
     return TextTable(
         title,
@@ -72,11 +64,11 @@ def _table(
         ),
         [
             (
-                system,
+                server.name,
                 level.load,
                 *(cell(level[name]) if name in level else UNKNOWN for name in names),
             )
-            for system, level in levels
+            for server, level in summary.loads
             if names
         ],
         named=2,
