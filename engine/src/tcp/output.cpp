@@ -194,14 +194,18 @@ void transmit_queued(Context& context, Flow& flow) {
 namespace {
 
 /// Whether `length` bytes and perhaps a FIN, all that is queued, may leave in one segment now, with
-/// `flight` bytes before them: no window or silly window holds them back.
-[[gnu::always_inline]] inline bool fits_one_segment(const FlowClass& template_side,
+/// `flight` bytes before them. No window or silly window holds them back, and the window does not
+/// start again because nothing was sent for long (restart_after_idle).
+[[gnu::always_inline]] inline bool fits_one_segment(const Context& context,
+                                                    const FlowClass& template_side,
                                                     const Flow& flow, uint32_t length,
                                                     uint32_t flight) {
   if (length > flow.mss || flight + length > flow.cwnd || flight + length > flow.snd_wnd)
     return false;
-  return flight == 0 || length == flow.mss || flow.has(kFinQueued) ||
-         !template_side.tunables->nagle;
+  if (flight == 0)
+    return context.tick - flow.rtt_tick <= ticks_for(kMinRto) ||
+           flow.cwnd <= initial_window(template_side, flow);
+  return length == flow.mss || flow.has(kFinQueued) || !template_side.tunables->nagle;
 }
 
 /// There was no frame buffer for what is queued (`sends`), or for an ACK.
@@ -221,9 +225,7 @@ namespace {
   const uint32_t length = flow.snd_end - flow.snd_nxt;  // -1: the FIN has left, too
   if (static_cast<int32_t>(length + fin) > 0) {
     const uint32_t flight = flow.snd_nxt - flow.snd_una;
-    if (flight == 0 && context.tick - flow.rtt_tick > ticks_for(kMinRto)) [[unlikely]]
-      restart_after_idle(context, flow);
-    if (!fits_one_segment(template_side, flow, length, flight)) return false;
+    if (!fits_one_segment(context, template_side, flow, length, flight)) return false;
     const bool sent =
         length != 0
             ? emit_data<true>(context, template_side, counters, flow, flow.snd_nxt, length, fin)
