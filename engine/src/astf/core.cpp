@@ -142,7 +142,7 @@ void DataCore::attach(std::unique_ptr<ProfileRun>& run, Nanoseconds now) {
         world.classes.take(run->flow_class(Side::client, t)));
   world.unmatched.tunables = run->profile().server_defaults;
   run->enter_l2_headers(world.context.l2_headers[index_of(Side::client)]);
-  run->begin(now);
+  run->begin(world.context);
   world.runs.push_back(std::move(run));
 }
 

@@ -29,7 +29,7 @@ void OpenFlows::release(Flow& flow) {
   if (flow.extension != Flow::kNone) give_back_extension(template_side, flow);
   if (flow.has(kPortOwned)) {
     run.clients(client_range_of(flow)).give_back(flow.local_low32(), flow.local_port());
-    if (!executed(flow)) run.count_close(template_side.template_index, context_);
+    if (!executed(flow)) run.count_close(template_side.template_index);
   }
   if (flow.variables != Flow::kNone) {
     unlink(flow);
@@ -85,7 +85,7 @@ Flow& OpenFlows::restore(uint32_t record) {
   if (wait.ipv6()) context_.prefixes.give_back(wait.prefixes);
   if (template_side.side == Side::client) {
     run.clients(template_side.client_range).give_back(wait.local_low32(), wait.local_port());
-    run.count_close(template_side.template_index, context_);
+    run.count_close(template_side.template_index);
   }
   --run.open_flows[index_of(template_side.side)];
   run.sampler.ended(entry, template_side.side);

@@ -225,7 +225,9 @@ void ProfileRun::enter_l2_headers(L2HeaderTable& l2_headers) {
                                              group.source.has_value() ? group.tags : port.tags}));
 }
 
-void ProfileRun::begin(Nanoseconds now) {
+void ProfileRun::begin(const Context& context) {
+  context_ = &context;
+  const Nanoseconds now = context.now;
   const Nanoseconds end = options_.duration > 0 ? now + options_.duration : INT64_MAX;
   give_up_ = options_.duration > 0 ? end + kLatestOpen : INT64_MAX;
   schedule_ = Schedule(now + kFirstOpen, rate(options_.multiplier),
@@ -273,8 +275,8 @@ void ProfileRun::uncount_open(uint32_t index) {
     draw_.restore(index, profile_->templates[index].cps);
 }
 
-void ProfileRun::replace(uint32_t index, Nanoseconds now) {
-  if (draw_.empty()) schedule_.resume(now);
+void ProfileRun::replace(uint32_t index) {
+  if (draw_.empty()) schedule_.resume(context_->now);
   uncount_open(index);
 }
 

@@ -62,9 +62,9 @@ class ProfileRun {
     return l2_headers_.empty() ? L2HeaderTable::kPort
                                : l2_headers_[*options_.topology->find(port_, client)];
   }
-  /// Starts the schedule and a new order of templates; TRex opens its first flow about 0.11 s after
-  /// the start.
-  void begin(Nanoseconds now);
+  /// Starts the schedule, by the time of `context`, and a new order of templates; TRex opens its
+  /// first flow about 0.11 s after the start.
+  void begin(const Context& context);
   void set_multiplier(double multiplier, Nanoseconds now);
   /// Tells where the next run over the same addresses is to go on.
   void leave_offsets(PortOffsets& offsets) const;
@@ -91,9 +91,9 @@ class ProfileRun {
   void count_open(uint32_t index);
   /// It could not be opened after all.
   void uncount_open(uint32_t index);
-  void count_close(uint32_t index, const Context& context) {
+  void count_close(uint32_t index) {
     if (limits_[index] != UINT64_MAX && profile_->templates[index].limit_is_concurrent)
-      replace(index, context.now);
+      replace(index);
   }
   /// True when nothing is to be opened any more: the schedule has ended, all limits are used up, or
   /// the core is so late that the rest would only make the run longer.
@@ -132,7 +132,7 @@ class ProfileRun {
   double rate(double multiplier) const;
   /// A flow of a concurrent limit has closed: another may be opened, and is due now if the limits
   /// alone kept it from being opened.
-  void replace(uint32_t index, Nanoseconds now);
+  void replace(uint32_t index);
   void check_payload();
   void add_tls(uint32_t most_flows);
 
@@ -161,6 +161,7 @@ class ProfileRun {
   Nanoseconds give_up_ = INT64_MAX;
   uint64_t choices_;  ///< CoreConfig::choices
   TemplateDraw draw_;
+  const Context* context_ = nullptr;  ///< of the core, once the run has begun
 };
 
 }  // namespace engine
