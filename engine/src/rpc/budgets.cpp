@@ -1,6 +1,7 @@
 #include "rpc/budgets.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -79,6 +80,11 @@ std::string Fragments::take() {
   begun_ = false;
   memory_.set(0);
   return std::exchange(text_, {});
+}
+
+uint64_t Budgets::most_of_runs() {
+  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) / 2;
 }
 
 }  // namespace engine

@@ -62,7 +62,8 @@ struct Budgets {
   static constexpr uint64_t kReplies = uint64_t{64} << 20;
   static constexpr uint64_t kCaptures = uint64_t{256} << 20;
   static constexpr uint64_t kProfiles = uint64_t{512} << 20;
-  static constexpr uint64_t kRuns = uint64_t{4} << 30;
+  /// Half of the machine's memory: a run of many templates may need more than any fixed bound.
+  static uint64_t most_of_runs();
 
   /// The answers to one message, as text.
   ByteBudget replies{"replies", kReplies,
@@ -75,7 +76,7 @@ struct Budgets {
   ByteBudget profiles{"profiles", kProfiles,
                       "clear profiles that are not needed (profile_clear), or upload less"};
   /// What runs measure, on each data core, and what is kept of each profile's last one.
-  ByteBudget runs{"runs", kRuns,
+  ByteBudget runs{"runs", most_of_runs(),
                   "clear profiles that are not needed (profile_clear), or start one of fewer "
                   "templates or on fewer data cores (-c)"};
 };
