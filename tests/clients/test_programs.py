@@ -120,6 +120,18 @@ def test_connections_are_opened_in_bursts_of_whole_milliseconds(tmp_path: Path, 
     assert count == 2 * rate
 
 
+def test_h2load_counts_each_request_that_failed_once(tmp_path: Path) -> None:
+    """As nghttp2 1.52 prints them: failed has errors, time limits and statuses from 400 on."""
+    (tmp_path / "requests.tsv").write_text("1000\t200\t10\n")
+    printed = SUMMARY.format(n=20).replace(
+        "20 succeeded, 0 failed, 0 errored, 0 timeout",
+        "6 succeeded, 14 failed, 2 errored, 1 timeout",
+    )
+    printed = printed.replace("20 2xx, 0 3xx, 0 4xx, 0 5xx", "5 2xx, 1 3xx, 8 4xx, 3 5xx")
+    told = H2load().read(ASK, tmp_path, printed)
+    assert told.failed == {"status": 12, "errored": 2, "timeout": 1}
+
+
 def test_h2load_is_told_the_version_and_the_streams(tmp_path: Path) -> None:
     request = LoadRequest("https://48.0.0.1:443", ("/1",), 4, True, 2, version="2", streams=7)
     command = H2load().command(request, tmp_path)

@@ -9,7 +9,7 @@ import pytest
 
 from stackcost.collect import sampler as sampler_module
 from stackcost.collect.sampler import Sampler
-from stackcost.contracts.collector import Collector
+from stackcost.contracts.collector import Collector, Phase
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.sample import DeferredSamples, Kind, Metric, Sample
 from stackcost.host.cores import online_cpus
@@ -170,3 +170,25 @@ def test_a_slow_host_has_time_to_start_them(monkeypatch: pytest.MonkeyPatch) -> 
     assert "timeout_factor" in error.value.hint
     with timeout_factor(100), Sampler([Slow("slow")], 60) as sampler:
         assert [sample.value for sample in sampler.samples] == [1]
+
+
+class OfThePhase(Turns):
+    """Fails where its part of a phase ends."""
+
+    def in_phase(self, phase: Phase, on: bool) -> list[Sample]:
+        if not on:
+            raise OSError("the map is gone")
+        return []
+
+
+def test_a_collector_that_fails_in_a_phase_leaves_the_others_and_its_cause() -> None:
+    with Sampler([OfThePhase("broken"), Turns("sound")], interval_s=60) as sampler:
+        sampler.in_phase("sustain", True)
+        sampler.in_phase("sustain", False)
+        sampler.read_now()
+    unknown = [each.reason for each in sampler.samples if each.value is None]
+    assert unknown == ["broken: the map is gone"]
+    assert [each.labels["who"] for each in sampler.samples if each.value == 2] == [
+        "broken",
+        "sound",
+    ]

@@ -59,6 +59,9 @@ def test_lines_of_merged_histories_are_taken_by_their_times(tmp_path: Path) -> N
     path.write_text(lines[0].replace("2026-01-01", "yesterday"))
     with pytest.raises(StackcostError, match="line 1 is not a measurement"):
         read_history(path)
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(StackcostError, match="is not UTF-8 text"):
+        read_history(path)
 
 
 def test_the_command_prints_groups_and_draws_them(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from stackcost.analysis.figures.gate import whole_cores_rate
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial
@@ -28,6 +29,12 @@ def test_a_server_that_keeps_up_is_judged_by_the_share_of_the_cores_that_it_took
     add_other_program(trial, 5.0)
     assert "other programs" in found(trial).disturbed
     assert rate(trial) == pytest.approx(10_000)
+
+
+def test_a_cost_of_which_a_part_is_unknown_gives_no_rate() -> None:
+    readings = Readings(load_trial(offered=1000, completed=10_000), (1,))
+    assert whole_cores_rate(readings, {"user": 50.0, "system": 50.0}) == pytest.approx(10_000)
+    assert whole_cores_rate(readings, {"user": None, "system": 50.0}) is None
 
 
 def test_a_server_that_fell_short_is_judged_by_what_it_completed() -> None:

@@ -71,3 +71,21 @@ def test_what_is_read_first_and_last_is_known_in_the_whole_window(tmp_path: Path
             clock.name
         )
     assert WINDOW_S <= end - start < WINDOW_S + LONG_S, "it does not hold the reading of its end"
+
+
+class LateHost(list[Sample]):
+    """A sampler of two hosts: what the other one read between edges comes after them."""
+
+    @property
+    def samples(self) -> list[Sample]:
+        return self
+
+
+def test_what_another_host_read_before_an_edge_is_of_the_trial_and_in_order(tmp_path: Path) -> None:
+    metric = Metric("made", "1", Kind.COUNTER, "a test")
+    parts: dict[str, Any] = {"experiment": None, "serving": None, "progress": Progress()}
+    both = LateHost([metric.sample(5.0, 1)])
+    session = ServerSession(**parts, sampler=both, folder=tmp_path)
+    session.begin_trial()
+    both += [metric.sample(7.0, 3), metric.sample(6.0, 2), metric.sample(4.0, 0)]
+    assert [sample.time for sample in session.trial_samples()] == [4.0, 6.0, 7.0]

@@ -6,6 +6,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -59,6 +61,12 @@ def other_columns(path: Path) -> None:
     pandas.DataFrame({"metric": ["x"]}).to_parquet(path)
 
 
+def times_as_text(path: Path) -> None:
+    table = pq.read_table(path)
+    at = table.schema.get_field_index("time")
+    pq.write_table(table.set_column(at, "time", table["time"].cast(pa.string())), path)
+
+
 def link(path: Path) -> None:
     path.unlink()
     os.symlink("/dev/zero", path)
@@ -76,6 +84,7 @@ def pipe(path: Path) -> None:
         (cut, "ArrowInvalid"),
         (blank, "ArrowInvalid"),
         (other_columns, "cannot be read"),
+        (times_as_text, "its column 'time' is string in place of double"),
         (Path.unlink, "No such file"),
         (link, "symbolic links"),
         (pipe, "not a regular file"),

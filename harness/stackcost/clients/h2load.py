@@ -9,6 +9,7 @@ begin with sending the request.
 """
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -68,7 +69,7 @@ class H2load(LoadProgram):
         log = whole_numbers(folder / LOG, 3)
         log = log[np.argsort(log[:, 0], kind="stable")]
         start, _, took = log[(log[:, 1] >= 200) & (log[:, 1] <= 299)].T
-        failed = _failed(printed) | {"status": sum(int(status[at]) for at in (2, 3, 4))}
+        failed = _failed(printed, [int(status[at]) for at in (2, 3, 4)])
         times, unsent = _times(start, took, request)
         seconds = float((start + took).max() - start[0]) / 1e6 if len(start) else 0.0
         return LoadResult(
@@ -125,9 +126,14 @@ def _means(printed: str) -> dict[str, float]:
     }
 
 
-def _failed(printed: str) -> dict[str, int]:
-    match = FAILED.search(printed)
-    if match is None:
-        return {}
-    failed, errored, timeout = (int(match[at]) for at in (1, 2, 3))
-    return {"failed": max(0, failed - errored - timeout), "errored": errored, "timeout": timeout}
+def _failed(printed: str, statuses: Sequence[int]) -> dict[str, int]:
+    """Requests by what they failed of. `statuses`: how many were answered with 3xx, 4xx and 5xx.
+
+    What it calls failed has those with errors, those that timed out, and those of 4xx and 5xx.
+    """
+    found = {"status": sum(statuses)}
+    if match := FAILED.search(printed):
+        failed, errored, timeout = (int(match[at]) for at in (1, 2, 3))
+        others = errored + timeout + sum(statuses[1:])
+        found |= {"failed": max(0, failed - others), "errored": errored, "timeout": timeout}
+    return found

@@ -84,9 +84,15 @@ class Sampler:
         self._often = interval_s
 
     def in_phase(self, phase: Phase, on: bool) -> None:
-        """Begin or end what the collectors read in this phase of a trial only."""
+        """Begin or end what the collectors read in this phase of a trial only. What one that fails
+        would have read is unknown.
+        """
         for collector in self._collectors:
-            if read := collector.in_phase(phase, on):
+            try:
+                read: Sequence[Sample] = collector.in_phase(phase, on)
+            except Exception as error:
+                read = _unknown(collector, f"{collector.name}: {words_of(error)}")
+            if read:
                 self.readings.append(Reading(collector, read))
 
     def _run(self) -> None:
@@ -133,5 +139,9 @@ class Sampler:
                 return collector.read()
             except Exception as error:
                 reason = f"{collector.name}: {words_of(error)}"
-        now = time.monotonic()
-        return [metric.unknown(now, reason) for metric in collector.metrics]
+        return _unknown(collector, reason)
+
+
+def _unknown(collector: Collector, reason: str) -> list[Sample]:
+    now = time.monotonic()
+    return [metric.unknown(now, reason) for metric in collector.metrics]

@@ -84,6 +84,11 @@ def read_history(path: Path) -> list[Entry]:
             "name a folder of runs, such as results, or a history, which tests with the fixture "
             "cps_ceiling write",
         ) from error
+    except UnicodeDecodeError as error:
+        raise StackcostError(
+            f"the history {path} is not UTF-8 text: {error.reason} at byte {error.start}",
+            "restore the file, or name another history or a folder of runs",
+        ) from error
     entries = []
     for number, line in enumerate(lines, 1):
         try:

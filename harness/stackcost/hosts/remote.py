@@ -81,9 +81,8 @@ class _BothHosts:
 
     @property
     def samples(self) -> list[Sample]:
-        """Samples of both hosts in order of time; those of the other one are fetched first."""
+        """Samples of both hosts as they came; those of the other one are fetched first."""
         self._fetch()
-        self._samples.sort(key=lambda sample: sample.time)
         return self._samples
 
     @property

@@ -71,8 +71,10 @@ class ServerSession:
         self._mark = len(self.sampler.samples)
 
     def trial_samples(self) -> list[Sample]:
-        """Everything read since `begin_trial`."""
-        return self.sampler.samples[self._mark :]
+        """Everything read since `begin_trial`, in order of time: another host's samples may come
+        later than the edges that were read after them.
+        """
+        return sorted(self.sampler.samples[self._mark :], key=lambda sample: sample.time)
 
     def read_edge(self) -> float:
         """Read everything now; returns the CLOCK_MONOTONIC second of the first value.

@@ -66,6 +66,10 @@ def decode(content: bytes) -> list[Sample]:
     try:
         file = pq.ParquetFile(pa.BufferReader(content))
         table = file.read(columns=list(OF_A_SAMPLE)).combine_chunks()
+        for name in OF_A_SAMPLE:
+            wanted, found = SCHEMA.field(name).type, table.schema.field(name).type
+            if found != wanted:
+                raise ValueError(f"its column {name!r} is {found} in place of {wanted}")
         columns: dict[str, list[Any]] = {
             name: (_maps if name == "labels" else _values)(table.column(name))
             for name in OF_A_SAMPLE

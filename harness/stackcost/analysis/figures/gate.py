@@ -9,11 +9,14 @@ from stackcost.analysis.readings import Readings
 
 
 def whole_cores_rate(readings: Readings, cost: Cost) -> float | None:
-    """The rate for whole cores at this `cost` per connection; None without connections."""
+    """The rate for whole cores at this `cost` per connection; None without connections, and where
+    the cores had time left and a part of the cost is unknown.
+    """
     rate = completed_rate(readings)
     if rate is None or not kept_up(rate, readings.trial.offered_cps):
         return rate
-    return rate / (_own_share(rate, cost, len(readings.cpus)) or 1.0)
+    share = _own_share(rate, cost, len(readings.cpus))
+    return rate / share if share else None
 
 
 def _own_share(rate: float, cost: Cost, cores: int) -> float | None:
@@ -32,6 +35,6 @@ WHOLE_CORES = Figure[LoadTrials](
     judged=True,
     compute=lambda loads: loads.each(
         lambda readings: whole_cores_rate(readings, cpu.server_cost(readings)),
-        "no completed connections were counted",
+        "no completed connections were counted, or a part of their cost was not read",
     ),
 )
