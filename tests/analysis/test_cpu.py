@@ -181,6 +181,26 @@ def test_threads_that_first_ran_in_the_window_are_the_servers_too() -> None:
     assert breakdown.thread_cost(seen)["nginx"] == pytest.approx(50 + 5 + 2)
 
 
+def test_a_thread_whose_first_reading_is_the_windows_edge_was_there_before() -> None:
+    """All its past counted as the window's: an edge is the moment of its earliest sample."""
+    trial = load_trial(microseconds={"user": 10, "system": 40, "irq": 1, "softirq": 49})
+    trial.samples = [each for each in trial.samples if each.metric != "task.time"]
+    ran(trial, "7", {START + 0.001: 30.0, END: 30.4})
+    ran(trial, "8", {END: 0.2}, "new")
+    taken = core_time.seconds_by_process(Readings(trial, (1,)), 1)
+    assert taken == pytest.approx({(7, "nginx"): 0.4, (7, "new"): 0.2}, rel=1e-3)
+
+
+def test_a_thread_that_a_failed_reading_lacked_may_have_run_before() -> None:
+    trial = load_trial(microseconds={"user": 10, "system": 40, "irq": 1, "softirq": 49})
+    trial.samples = [each for each in trial.samples if each.metric != "task.time"]
+    trial.samples += [TASK_TIME.unknown(at, "it failed") for at in (START - 1, START)]
+    ran(trial, "7", {START + 5: 30.0, END: 30.4})
+    seen = Readings(trial, (1,))
+    assert core_time.seconds_by_process(seen, 1) == {}, "half of the window was not read"
+    assert core_time.foreign_share(seen) is None
+
+
 def test_a_thread_that_takes_another_name_has_all_of_its_time() -> None:
     trial = load_trial(microseconds={"user": 10, "system": 40, "irq": 1, "softirq": 49})
     ran(trial, "8", {START - 1: 0.5, START: 1.0}, "python3")

@@ -164,6 +164,18 @@ def test_a_counter_that_a_reading_lacked_began_at_zero_then() -> None:
     assert Readings(trial).growth(COUNT, name="new") is None, "it was there, and not known"
 
 
+def test_a_counter_that_began_late_in_the_window_was_zero_before() -> None:
+    """It was unknown: the last reading without it left half of the window open."""
+    trial = Trial("made", 1, 1, ConstantLoad(offered_cps=1), 0, phases={"sustain": SUSTAIN})
+    usual = [(START + 0.001, 3.0), (START + 5, 10.0), (START + 8, 13.0), (START + 10, 15.0)]
+    trial.samples = [COUNT.sample(time, value, name="usual") for time, value in usual]
+    trial.samples += [COUNT.sample(time, 2.0, name="new") for time, _ in usual[2:]]
+    assert Readings(trial).by_label(COUNT, "name")["new"] == pytest.approx(2.0)
+    trial.samples[0] = COUNT.unknown(START + 0.001, "it failed", name="usual")
+    trial.samples[1] = COUNT.unknown(START + 5, "it failed", name="usual")
+    assert Readings(trial).growth(COUNT, name="new") is None, "no reading before it succeeded"
+
+
 def test_level_is_the_median_of_each_series_summed() -> None:
     seen = readings(
         gauge("slab.bytes", (10, 900, 20), {"cache": "TCP"}),

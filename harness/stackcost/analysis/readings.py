@@ -141,23 +141,30 @@ class Readings:
         key = metric.name, labels
         if key not in self._known:
             samples = self._metrics[metric.name][labels]
-            known = cutting.known_values(samples)
-            if samples[0].kind is Kind.COUNTER and (began := self._began(metric, samples)):
-                known = [(began, 0.0), *known]
-            self._known[key] = known
+            if samples[0].kind is Kind.COUNTER:
+                samples = self.from_zero(metric, sorted(samples, key=lambda each: each.time))
+            self._known[key] = cutting.known_values(samples)
         return cut(self._known[key], self.window)
 
-    def _began(self, metric: Metric, samples: list[Sample]) -> float | None:
-        """When a counter was still at zero: at the reading before its first one, if that reading
-        lacked it, but had others that were read with it. None of one that was always there.
+    def from_zero(self, metric: Metric, samples: list[Sample]) -> list[Sample]:
+        """The samples of one counter, in order of reading; of one that began meanwhile with zeros
+        before them: at the last reading without it, and at the start of the first phase.
+
+        It began after a reading before its first sample that lacked it, and had others that were
+        read with it and known. Without such a reading it may have been there before.
         """
         if metric.name not in self._before:
             before = self._before[metric.name] = dict[float, float]()
             for series in self._metrics[metric.name].values():
-                moments = sorted(sample.time for sample in series)
+                moments = sorted(sample.time for sample in series if sample.value is not None)
                 for earlier, moment in pairwise(moments):
                     before[moment] = max(earlier, before.get(moment, earlier))
-        return self._before[metric.name].get(min(sample.time for sample in samples))
+        last = self._before[metric.name].get(samples[0].time)
+        if last is None:
+            return samples
+        start = min([last, *(window.start for window in self.phases.values())])
+        zeros = [samples[0]._replace(time=at, value=0.0) for at in sorted({start, last})]
+        return zeros + samples
 
     def _matching(
         self, metric: Metric, wanted: dict[str, str]

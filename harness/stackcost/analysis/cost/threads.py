@@ -1,6 +1,5 @@
 """CPU time of threads on some cores in a phase, also of those that first ran in it."""
 
-from bisect import bisect_left
 from collections import defaultdict
 from typing import NamedTuple
 
@@ -26,10 +25,9 @@ class Thread(NamedTuple):
 def thread_series(readings: Readings) -> dict[Thread, list[Sample]]:
     """What each thread had taken, in order of reading.
 
-    At a reading that lacks it, it had not run yet, and had taken nothing. One that takes another
-    name has its time in one series.
+    One that takes another name has its time in one series. Before one that first ran meanwhile are
+    zeros (`Readings.from_zero`).
     """
-    moments = sorted({sample.time for sample in readings.samples(TASK_TIME)})
     found: dict[tuple[str, ...], list[Sample]] = defaultdict(list)
     for cpu in readings.cpus:
         for series in readings.series(TASK_TIME, cpu=str(cpu)):
@@ -39,23 +37,10 @@ def thread_series(readings: Readings) -> dict[Thread, list[Sample]]:
     threads = {}
     for (core, process, thread, kind), samples in found.items():
         samples.sort(key=lambda sample: sample.time)
-        samples[:0] = _not_run_yet(samples[0], moments, readings)
-        threads[Thread(core, process, thread, samples[-1].labels["command"], kind)] = samples
+        command = samples[-1].labels["command"]
+        of_thread = Thread(core, process, thread, command, kind)
+        threads[of_thread] = readings.from_zero(TASK_TIME, samples)
     return threads
-
-
-def _not_run_yet(first: Sample, moments: list[float], readings: Readings) -> list[Sample]:
-    """The last reading without a thread whose first one this is, and the start of the phase if
-    that was before: zero at both. Empty of a thread that was always there.
-    """
-    start = readings.window.start if readings.window else first.time
-    at = bisect_left(moments, first.time)
-    if not at and first.time <= start:
-        return []
-    before = moments[at - 1] if at else start
-    return [
-        first._replace(time=moment, value=0.0) for moment in sorted({before, min(before, start)})
-    ]
 
 
 @kept
