@@ -11,6 +11,7 @@ from stackcost.analysis.cost.user_share import divided
 from stackcost.analysis.memory.memory import components
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summarise import core_shares, summarise
+from stackcost.collect.cpu_account import TOO_MANY
 from stackcost.contracts.load import HttpClients
 from stackcost.contracts.metrics import IDLE_TASK, POLL_ROLE, TASK_TIME
 from stackcost.contracts.trial import Trial
@@ -162,6 +163,24 @@ def test_a_polling_peers_cost_is_of_that_time_too() -> None:
     assert cpu.kernel_cost_on_polling_cores(seen) == pytest.approx(kernel)
     assert cpu.server_total(seen) == pytest.approx(10 + 40)
     assert cpu.uncorrected_total(seen) == pytest.approx(14 + 56)
+
+
+@pytest.mark.parametrize("lost_from", [START - 1, END])
+def test_a_peer_whose_threads_are_not_known_has_no_total_and_the_reason(lost_from: float) -> None:
+    """Its polls were 0 us of a judged total: no thread was taken for none that ran."""
+    trial = load_trial("astf-peer", microseconds={"busy": 12, "softirq": 3})
+    trial.samples = [s for s in trial.samples if s.metric != "task.time" or s.time < lost_from]
+    trial.samples.append(TASK_TIME.unknown(lost_from, TOO_MANY))
+    seen = Readings(trial, (1,))
+    kernel = cpu.kernel_cost_on_polling_cores(seen)
+    assert kernel == {"softirq": pytest.approx(3), "receive polls": None}
+    assert cpu.server_total(seen) is cpu.uncorrected_total(seen) is None
+    assert cpu.why_no_cost(seen) == TOO_MANY
+    assert cpu.generator_cost(seen.on([0]))["receive polls"] is None
+    assert core_time.receive_share(seen) is None
+    level = next(each for each in summarise([trial], CONTEXT).servers if each.levels).levels[0]
+    for name in ("server_cpu_total", "receive_share", "generator_cpu.receive polls"):
+        assert (level[name].median, level[name].reason) == (None, TOO_MANY), name
 
 
 def ran(trial: Trial, thread: str, read: dict[float, float], command: str = "nginx") -> None:

@@ -163,12 +163,12 @@ def _shares(readings: Readings, core: int, softirq: float) -> str:
     interrupted it, and the total share of softirqs.
     """
     length = readings.phases[readings.phase].length
-    polls = core_time.kernel_thread_seconds(readings.on([core]), (POLL_THREAD,)) / length
+    polls = core_time.kernel_thread_seconds(readings.on([core]), (POLL_THREAD,))
     programs: dict[str, float] = defaultdict(float)
     for (_, name), spent in core_time.seconds_by_process(readings, core).items():
         if not name.startswith(POLL_THREAD):
             programs[name] += spent / length
-    parts = [f"NAPI threads {polls:.0%}"] if polls else []
+    parts = [f"NAPI threads {polls / length:.0%}"] if polls else []
     busiest = sorted(programs.items(), key=lambda program: -program[1])[:2]
     parts += [f"{name} {share:.0%}" for name, share in busiest if share > 0.01]
     parts = parts or ["no program"]

@@ -115,8 +115,8 @@ def kernel_seconds(readings: Readings) -> Cost:
     cores = [core_seconds(readings, cpu) for cpu in readings.cpus]
     task = _process_seconds(readings)
     user, system = divided(readings, task, own_processes(readings))
-    if system is not None and not shared:
-        system += kernel_thread_seconds(readings)
+    if not shared:
+        system = sum_of([system, kernel_thread_seconds(readings)])
     return {
         "user": user,
         "system": system,
@@ -220,14 +220,15 @@ def kernel_threads(readings: Readings) -> tuple[str, ...]:
     return (POLL_THREAD, SOFTIRQ_THREAD, *((WORKER_THREAD,) if tracked else ()))
 
 
-def kernel_thread_seconds(readings: Readings, names: tuple[str, ...] = ()) -> float:
-    """Time of these threads on some cores, without softirqs and interrupts; of `names`, if any."""
-    names = names or kernel_threads(readings)
-    return sum(
-        spent
-        for thread, spent in seconds_of_threads(readings).items()
-        if thread.command.startswith(names)
-    )
+def kernel_thread_seconds(readings: Readings, names: tuple[str, ...] = ()) -> float | None:
+    """Time of these threads on some cores, without softirqs and interrupts; of `names`, if any.
+
+    None when no thread's time is known, of whatever core, and without cores.
+    """
+    names, ran = names or kernel_threads(readings), seconds_of_threads(readings)
+    if not ran and (not readings.cpus or readings.growth(metrics.TASK_TIME) is None):
+        return None
+    return sum(spent for thread, spent in ran.items() if thread.command.startswith(names))
 
 
 def core_seconds(readings: Readings, cpu: int) -> CpuSeconds | None:
@@ -272,10 +273,15 @@ def receive_share(readings: Readings) -> float | None:
     """
     by_cpu = readings.by_label(metrics.SOFTIRQ_TIME, "cpu", vector="NET_RX")
     polls = kernel_thread_seconds(readings, (POLL_THREAD,))
-    everywhere = sum(by_cpu.values()) + polls
-    if not by_cpu or not everywhere:
+    everywhere = sum(by_cpu.values()) + (polls or 0.0)
+    if polls is None or not by_cpu or not everywhere:
         return None
     return (sum(by_cpu.get(str(cpu), 0.0) for cpu in readings.cpus) + polls) / everywhere
+
+
+def why_no_receive_share(readings: Readings) -> str:
+    """The reason that was given for not knowing a part of it; empty when none was."""
+    return readings.why_unknown(metrics.SOFTIRQ_TIME) or readings.why_unknown(metrics.TASK_TIME)
 
 
 def has_peer(readings: Readings) -> bool:

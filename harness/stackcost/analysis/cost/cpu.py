@@ -110,9 +110,13 @@ def why_no_cost(readings: Readings) -> str:
     lacking = [kind for kind, spent in parts.items() if spent is None]
     if not lacking:
         return ""
-    asked = (ENGINE_BUSY_TIME,) * has_peer(readings) + (CPU_EXACT_TIME, TASK_TIME)
-    told = next((why for metric in asked if (why := readings.why_unknown(metric))), "")
-    return told or f"{' and '.join(lacking)} time was not read"
+    told = has_peer(readings) and readings.why_unknown(ENGINE_BUSY_TIME)
+    return told or why_not_read(readings) or f"{' and '.join(lacking)} time was not read"
+
+
+def why_not_read(readings: Readings) -> str:
+    """The reason that was given for not knowing cores' or threads' time; empty when none was."""
+    return readings.why_unknown(CPU_EXACT_TIME) or readings.why_unknown(TASK_TIME)
 
 
 def kernel_cost_on_polling_cores(readings: Readings) -> Cost:
@@ -156,7 +160,7 @@ def generator_cost(readings: Readings) -> Cost:
     parts = {
         "busy": engine_busy_seconds(readings, "generator"),
         "softirq": kernel_seconds(readings)["softirq"],
-        "receive polls": kernel_thread_seconds(readings, (POLL_THREAD,)) if readings.cpus else None,
+        "receive polls": kernel_thread_seconds(readings, (POLL_THREAD,)),
     }
     return us_per_connection(readings, parts)
 

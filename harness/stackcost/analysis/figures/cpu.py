@@ -35,7 +35,7 @@ def _no_cost(loads: LoadTrials) -> str:
 def _generator(loads: LoadTrials) -> dict[str, Values]:
     cost = http.client_cost if loads.test else cpu.generator_cost
     elsewhere = "" if loads.load_cpus else OTHER_HOST
-    reason = _shared(loads) or _untimed(loads) or elsewhere
+    reason = _shared(loads) or _untimed(loads) or elsewhere or loads.first_reason(cpu.why_not_read)
     return loads.by_kind(lambda readings: cost(readings.on(loads.load_cpus)), reason)
 
 

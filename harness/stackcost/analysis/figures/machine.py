@@ -86,7 +86,9 @@ RECEIVE_SHARE = Figure[LoadTrials](
     "softirq anywhere, and the threads that poll an interface on these cores",
     source="softirq.time, vector NET_RX; task.time of napi/*",
     of="load",
-    compute=lambda loads: loads.each(core_time.receive_share),
+    compute=lambda loads: loads.each(
+        core_time.receive_share, loads.first_reason(core_time.why_no_receive_share)
+    ),
 )
 ENERGY = Figure[LoadTrials](
     name="energy",

@@ -12,7 +12,7 @@ from stackcost.analysis.cost.core_time import TOLERANCE, accounted_time
 from stackcost.analysis.device.device import has_backend
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.trial.thresholds import RECEIVE_SHARE, RESUMED_SHARE
-from stackcost.contracts.metrics import CPU_EXACT_TIME, SOFTIRQ_TIME
+from stackcost.contracts.metrics import CPU_EXACT_TIME
 from stackcost.contracts.network import NetworkCounts
 from stackcost.contracts.tls import TlsCounts
 from stackcost.contracts.trial import Trial
@@ -138,7 +138,7 @@ def _receive_work_is_the_servers(readings: Readings) -> Check:
     wanted = f">= {RECEIVE_SHARE:.0%}"
     idle = flows.why_no_connection(readings)
     if share is None or idle:
-        reason = idle or readings.why_unknown(SOFTIRQ_TIME) or "no softirq time was read"
+        reason = idle or core_time.why_no_receive_share(readings) or "no softirq time was read"
         return Check(name=name, holds=None, wanted=wanted, seen="unknown", reason=reason)
     return Check(name=name, holds=share >= RECEIVE_SHARE, wanted=wanted, seen=f"{share:.1%}")
 
