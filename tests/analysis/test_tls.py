@@ -9,11 +9,12 @@ from stackcost.analysis.trial.checks import checks
 from stackcost.analysis.trial.flags import flags_of
 from stackcost.contracts.latency import TLS_HANDSHAKE
 from stackcost.contracts.load import ConstantLoad
+from stackcost.contracts.metrics import TREX_COUNTER
 from stackcost.contracts.sample import Kind, Sample
 from stackcost.contracts.tls import STEPS, TlsCounts, TlsSettings
 from stackcost.contracts.trial import Trial
 from stackcost.contracts.window import Window
-from tests.analysis.trials import client_counters, counter, encoded, load_trial
+from tests.analysis.trials import START, client_counters, counter, encoded, load_trial
 
 NOT_WAITED = dict.fromkeys(STEPS, 0)
 SIDE = {"handshakes_full": 3, "failed": 2, "alerts_received": {"handshake failure": 2}}
@@ -42,6 +43,40 @@ def test_in_a_window_they_are_not_completed_either() -> None:
     found = Readings(trial, (1,))
     assert completed_in(found) == 4_000
     assert server_total(found) == pytest.approx(250)
+
+
+@pytest.mark.parametrize("more", [0.0, 10.0])
+def test_where_all_fail_none_completed_and_that_is_the_reason(more: float) -> None:
+    """Failures lead the closes by as many as are closing: the difference was taken for a counter
+    that was reset.
+    """
+    trial = load_trial()
+    trial.load_of(ConstantLoad).tls = TlsCounts(TlsSettings(), failed=10_500)
+    trial.samples = [each for each in trial.samples if each.metric != "trex.counter"]
+    for name, ahead, rate in (("tcps_closed", 0, 1000.0), ("tls_failed", 500, 1000.0 + more)):
+        labels = {"engine": "generator", "side": "client", "counter": name}
+        for second in range(11):
+            value = rate * second + ahead
+            trial.samples.append(TREX_COUNTER.sample(START + second + 0.01, value, **labels))
+    found = Readings(trial, (1,))
+    assert completed_in(found) == 0 and server_total(found) is None
+    assert why_no_cost(found) == "no connection ended in the sustain window"
+
+
+@pytest.mark.parametrize("reset", ["tcps_closed", "tls_failed"])
+def test_a_counter_that_was_reset_in_a_window_leaves_its_connections_unknown(reset: str) -> None:
+    """A reset of the failures was taken for connections that completed."""
+    trial = load_trial()
+    trial.load_of(ConstantLoad).tls = TlsCounts(TlsSettings(), failed=6_000)
+    trial.samples = [each for each in trial.samples if each.metric != "trex.counter"]
+    for name, rate in (("tcps_closed", 1000.0), ("tls_failed", 600.0)):
+        labels = {"engine": "generator", "side": "client", "counter": name}
+        for second in range(11):
+            since = second - 6 if name == reset and second >= 6 else second
+            trial.samples.append(TREX_COUNTER.sample(START + second, rate * since, **labels))
+    found = Readings(trial, (1,))
+    assert completed_in(found) is None
+    assert "in the sustain window is not known: a counter was reset" in why_no_cost(found)
 
 
 def test_failures_of_an_unknown_time_leave_a_window_without_a_cost() -> None:

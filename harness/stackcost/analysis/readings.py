@@ -80,21 +80,20 @@ class Readings:
     ) -> float | None:
         """By how much one counter less some others grew, which `label` tells apart.
 
-        The difference is taken at each reading, where all are whole numbers: that of their growths,
-        which lie between two readings, is not exactly zero where nothing grew.
+        A difference of counters is no counter, and falls where a part is counted first: so each
+        counter is cut by itself. None when one of them was read, and its growth is not known.
         """
         grown = []
-        for labels, samples in self._matching(metric, wanted | {label: whole}):
-            read = {each.time: each.value for each in samples if each.value is not None}
+        for labels, _ in self._matching(metric, wanted | {label: whole}):
             same = dict(labels) | wanted
-            for part in parts:
-                for _, others in self._matching(metric, same | {label: part}):
-                    for each in others:
-                        if each.time in read:
-                            read[each.time] -= each.value or 0.0
-            if self.window:
-                grown.append(cutting.growth(sorted(read.items()), self.window))
-        known = [each for each in grown if each is not None]
+            others = [
+                self._cut(metric, other, cutting.growth)
+                for part in parts
+                for other, _ in self._matching(metric, same | {label: part})
+            ]
+            lost = sum_of(others) if others else 0.0
+            grown.append((self._cut(metric, labels, cutting.growth), lost))
+        known = [of - lost for of, lost in grown if of is not None and lost is not None]
         return sum(known) if known else None
 
     def rate(self, metric: Metric, **wanted: str) -> float | None:

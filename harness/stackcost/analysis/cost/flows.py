@@ -29,9 +29,10 @@ def completed_in(readings: Readings) -> float | None:
         return served
     if missed(readings) or _why_not_counted(readings):
         return None
-    return readings.growth_of_difference(
+    grown = readings.growth_of_difference(
         TREX_COUNTER, "counter", CLOSED, NOT_COMPLETED, **GENERATORS_CLIENTS
     )
+    return None if grown is None else max(0.0, grown)  # a failure is counted before its close
 
 
 def _why_not_counted(readings: Readings) -> str:
@@ -41,6 +42,18 @@ def _why_not_counted(readings: Readings) -> str:
         return ""
     return (
         f"when connections failed in TLS was not read, only that {failed:,} did in the whole trial"
+    )
+
+
+def _why_not_whole(readings: Readings) -> str:
+    """Of counters that were read, but whose growth in the phase is unknown."""
+    requests = readings.trial.traffic.unit == "request"
+    counted = readings.series(TREX_COUNTER, counter=CLOSED, **GENERATORS_CLIENTS)
+    if requests or not readings.window or not counted:
+        return ""
+    return (
+        f"how many connections ended in the {readings.phase} window is not known: a counter was "
+        "reset in it, or not read at both of its edges"
     )
 
 
@@ -59,15 +72,17 @@ def attempted_in(readings: Readings) -> int | None:
 
 
 def why_no_connection(readings: Readings) -> str:
-    """Why a phase has no figure per connection; empty when it may have, or none were counted.
+    """Why a phase has no figure per connection; empty when it may have, or nothing was counted.
 
     Less than one is none: between two readings a counter is taken to grow evenly.
     """
     if missed(readings):
         return f"no connection fell inside the {readings.phase} window"
     count = completed_in(readings)
-    if count is None or count >= 1:
-        return _why_not_counted(readings)
+    if count is None:
+        return _why_not_counted(readings) or _why_not_whole(readings)
+    if count >= 1:
+        return ""
     return f"no {readings.trial.traffic.unit} ended in the {readings.phase} window"
 
 
