@@ -6,6 +6,7 @@ import pytest
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.trial.steadiness import completed_series, steadiness, warm_up_end
 from stackcost.contracts import metrics
+from stackcost.contracts.metrics import TREX_COUNTER
 from stackcost.contracts.window import Window
 from tests.analysis.trials import END, START, load_trial
 
@@ -68,6 +69,17 @@ def test_an_edge_read_right_after_the_samplers_turn_is_no_rate() -> None:
     assert steadiness(beside) == steadiness(series)
 
 
-def test_the_series_is_the_generators_own_count_of_ended_connections() -> None:
+def test_the_series_is_the_generators_own_count_of_completed_connections() -> None:
     samples = Readings(load_trial(completed=10_000)).samples(metrics.TREX_COUNTER)
-    assert completed_series(samples, Window(START, END)) == [(START, 5.0), (END, 10_005.0)]
+    assert completed_series(samples, Window(START, END)) == [(START, 0.0), (END, 10_000.0)]
+
+
+def test_connections_that_failed_are_not_in_the_rate_that_has_to_be_steady() -> None:
+    """A run whose failures rise was as steady as one without, because all of them end."""
+    samples = []
+    for name, rise in (("tcps_closed", 0.0), ("tcps_drops", 50.0)):
+        labels = {"engine": "generator", "side": "client", "counter": name}
+        rates = [(0.0 if rise else 1000.0) + rise * second for second in range(10)]
+        samples += [TREX_COUNTER.sample(at, each, **labels) for at, each in counted(rates, START)]
+    found = steadiness(completed_series(samples, Window(START, END)))
+    assert found is not None and found.drift < -0.4

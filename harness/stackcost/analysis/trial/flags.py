@@ -163,7 +163,7 @@ def _offered_otherwise(readings: Readings) -> list[str]:
 def steadiness_of(readings: Readings) -> Steadiness | None:
     """How steady the rate of a load trial was in its sustain window; None with too few readings.
 
-    Of a profile's connections that ended, of HTTP clients' requests by the server's own count.
+    Of a profile's completed connections, of HTTP clients' requests by the server's own count.
     """
     window = readings.phases.get("sustain")
     if window is None:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stackcost.contracts.load.base import CLOSED, NOT_COMPLETED, completed_of
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.window import Window
 
@@ -13,7 +14,6 @@ FEWEST = 5  # intervals between readings below which nothing is said
 USUAL = 3.0  # standard deviations of the series' second half: a rate within is no warm-up
 NEGLIGIBLE = 0.02  # of the mean: nor is a rate within this
 CLOSEST_S = 0.1  # an edge may be read right after the sampler's own turn
-COMPLETED = "tcps_closed"
 
 Counted = Sequence[tuple[float, float]]  # (seconds, counter), ascending
 
@@ -34,8 +34,18 @@ class Steadiness(NamedTuple):
 
 
 def completed_series(samples: Iterable[Sample], window: Window) -> list[tuple[float, float]]:
-    """The generator's running count of ended connections at each reading inside a window."""
-    return counter_series(samples, window, COMPLETED)
+    """The generator's running count of completed connections at each reading inside a window.
+
+    `samples`: those of "trex.counter".
+    """
+    counted = list(samples)
+    names = (CLOSED, *NOT_COMPLETED)
+    counts = {name: dict(counter_series(counted, window, name)) for name in names}
+
+    def completed(at: float) -> float:
+        return completed_of(lambda name: counts[name].get(at, 0.0))
+
+    return [(at, completed(at)) for at in counts[CLOSED]]
 
 
 def counter_series(
