@@ -7,9 +7,10 @@ import pytest
 from stackcost.analysis.ceiling.bottleneck import Bottleneck, find_bottleneck
 from stackcost.analysis.readings import Readings
 from stackcost.contracts.counts import Limits, Usage
+from stackcost.contracts.metrics import TASK_TIME
 from stackcost.contracts.sample import Sample
 from stackcost.contracts.trial import Trial
-from tests.analysis.trials import add_other_program, counter, gauge, load_trial
+from tests.analysis.trials import END, START, add_other_program, counter, gauge, load_trial
 
 IDLE = {"user": 50.0, "system": 200.0, "irq": 10.0, "softirq": 240.0}  # half of the core
 FULL = {"user": 100.0, "system": 390.0, "irq": 10.0, "softirq": 495.0}
@@ -47,6 +48,25 @@ def test_a_core_without_time_is_named_with_what_took_it() -> None:
     assert found.cause == "core"
     words = "99% busy (nginx 49%; softirqs included: 49%, sampled by the kernel's ticks)"
     assert found.sentence == f"core 1 was saturated: {words}"
+
+
+def test_what_programs_took_before_the_window_fills_no_core_in_it() -> None:
+    """As of a search's first trial: its first reading of threads is the window's own edge."""
+    trial = search_trial(FULL)
+    trial.samples = [each for each in trial.samples if each.metric != "task.time"]
+    for process, command, spent in (("7", "nginx", 4.9), ("99", "cc1plus", 0.01)):
+        labels = {"cpu": "1", "process": process, "thread": process, "command": command}
+        for at, seconds in ((START + 0.001, 30.0), (END, 30.0 + spent)):
+            trial.samples.append(TASK_TIME.sample(at, seconds, **labels, kind="task"))
+    found = answer(trial)
+    assert [sign.cause for sign in found.evidence] == ["core"], found.sentence
+
+
+def test_without_threads_that_were_read_no_program_is_not_said_of_a_full_core() -> None:
+    trial = search_trial(FULL)
+    trial.samples = [each for each in trial.samples if each.metric != "task.time"]
+    words = "99% busy (programs unknown; softirqs included: 49%, sampled by the kernel's ticks)"
+    assert answer(trial).sentence == f"core 1 was saturated: {words}"
 
 
 def test_a_queue_that_overflows_on_a_full_core_is_its_consequence() -> None:

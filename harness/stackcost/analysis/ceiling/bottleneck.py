@@ -171,7 +171,7 @@ def _shares(readings: Readings, core: int, softirq: float) -> str:
     parts = [f"NAPI threads {polls / length:.0%}"] if polls else []
     busiest = sorted(programs.items(), key=lambda program: -program[1])[:2]
     parts += [f"{name} {share:.0%}" for name, share in busiest if share > 0.01]
-    parts = parts or ["no program"]
+    parts = parts or ["programs unknown" if polls is None else "no program"]
     return f"{', '.join(parts)}; softirqs included: {softirq:.0%}, sampled by the kernel's ticks"
 
 
