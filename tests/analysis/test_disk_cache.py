@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis.cost import http
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.trial.checks import checks
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.http import HttpCounts
 from stackcost.contracts.load import HttpClients
@@ -64,7 +64,7 @@ def with_others(served: int) -> Trial:
 
 @pytest.mark.parametrize(("served", "holds"), [(REQUESTS, False), (REQUESTS + 700, True)])
 def test_the_server_has_counted_the_requests_of_both(served: int, holds: bool) -> None:
-    (check, *_) = http.comparisons(Readings(with_others(served)))
+    (check, *_) = checks(Readings(with_others(served)))
     assert check.holds is holds
     assert check.wanted == f"10700 to {10_700 + 3 + 2 * 50}", "failed, and under way at the end"
 

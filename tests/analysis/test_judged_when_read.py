@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from stackcost.analysis import steadiness
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.summary import Summary
-from stackcost.analysis.trial import steadiness, thresholds
+from stackcost.analysis.trial import thresholds
 from stackcost.analysis.trial.flags import flags_of
 from stackcost.contracts.load import ConstantLoad
 from stackcost.contracts.trial import Trial

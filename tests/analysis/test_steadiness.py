@@ -4,7 +4,7 @@ from itertools import accumulate
 import pytest
 
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.trial.steadiness import completed_series, steadiness, warm_up_end
+from stackcost.analysis.steadiness import completed_series, steadiness, warm_up_end
 from stackcost.contracts import metrics
 from stackcost.contracts.metrics import TREX_COUNTER
 from stackcost.contracts.window import Window

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import pytest
 
+from stackcost.analysis.cost.stack_counts import stacks
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.why.function_table import table
-from stackcost.analysis.why.stack_counts import stacks
 from stackcost.collect import stack_samples
 from stackcost.collect.cpu_account import CpuAccount, Detail
 from stackcost.collect.sampler import Sampler

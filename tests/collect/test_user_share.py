@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from stackcost.analysis.cost.core_time import kernel_seconds
+from stackcost.analysis.cost.stack_counts import stacks
 from stackcost.analysis.cost.user_share import divided
 from stackcost.analysis.readings import Readings
 from stackcost.analysis.trial.thresholds import SHARE_SAMPLES
-from stackcost.analysis.why.stack_counts import stacks
 from stackcost.collect.cpu_account import CpuAccount
 from stackcost.collect.sampler import Sampler
 from stackcost.collect.stack_samples import StackSamples

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any, Self, TypeVar
 
 from stackcost.analysis import window as cutting
-from stackcost.analysis.trial.steadiness import after_warm_up
+from stackcost.analysis.steadiness import after_warm_up
 from stackcost.contracts.metrics import TREX_COUNTER
 from stackcost.contracts.sample import Kind, Metric, Sample
 from stackcost.contracts.trial import Trial

@@ -7,7 +7,7 @@ from statistics import median
 
 from stackcost.analysis.comparing.factors import factors, headline
 from stackcost.analysis.context import Context
-from stackcost.analysis.cost import flows, generators, http
+from stackcost.analysis.cost import flows, generators
 from stackcost.analysis.cost.core_time import core_seconds
 from stackcost.analysis.figures import registry
 from stackcost.analysis.figures.groups import LoadTrials
@@ -276,11 +276,5 @@ def _row(readings: Readings) -> TrialRow:
         failures=failures_of(readings),
         disturbed=[] if trial.set_aside else disturbances(readings),
         set_aside=trial.set_aside,
-        checks=[] if trial.set_aside else _checks(readings),
+        checks=[] if trial.set_aside else checks.checks(readings),
     )
-
-
-def _checks(readings: Readings) -> list[checks.Check]:
-    if readings.trial.traffic.unit == "request":
-        return http.comparisons(readings)
-    return checks.checks(readings)

@@ -14,8 +14,8 @@ from itertools import product
 from typing import Literal
 
 from stackcost.analysis.comparing.comparison import Design, ratio_of
+from stackcost.analysis.comparing.http_costs import Cost, tests_of
 from stackcost.analysis.comparing.series import Series
-from stackcost.analysis.cost.http_costs import Cost, tests_of
 from stackcost.analysis.spread import Spread
 from stackcost.analysis.summary import ClientSettings, Level, ServerResult, Summary
 from stackcost.report.text_table import TextTable

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from stackcost.analysis.comparing.comparison import Comparison
-from stackcost.analysis.cost.http_costs import Cost, tests_of
+from stackcost.analysis.comparing.http_costs import Cost, tests_of
 from stackcost.analysis.spread import Spread, combined, spread
 from stackcost.analysis.summary import ClientSettings, Level, ServerResult, Summary
 from stackcost.contracts.http import HttpVersion

@@ -8,45 +8,9 @@ from stackcost.analysis.cost import core_time, cpu
 from stackcost.analysis.cost.threads import seconds_of_threads
 from stackcost.analysis.cost.user_share import divided
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.trial import checks
-from stackcost.analysis.trial.checks import Check
 from stackcost.contracts.latency import percentile_us
 from stackcost.contracts.metrics import TASK_TIME
 from stackcost.contracts.trial import Trial
-
-
-def comparisons(readings: Readings) -> list[Check]:
-    """What has to hold for a trial's figures to be believed."""
-    served = _served_as_asked(readings.trial)
-    return [*([served] if served else []), checks.time_is_accounted(readings)]
-
-
-def _served_as_asked(trial: Trial) -> Check | None:
-    """The server's count of requests against the clients'; None of a trial without clients' counts.
-
-    A client that ends cuts the requests that are under way, which the server has counted: at most
-    one for each connection, or for each stream of it.
-    """
-    counts, settings = trial.traffic.counted, trial.traffic.http_settings
-    if counts is None or settings is None:
-        return None
-    name = (
-        "requests counted by the server = those counted by the clients (+ those cut off at the end)"
-    )
-    served = trial.traffic.server_requests
-    beside = trial.traffic.counted_beside
-    least = counts.requests + (beside.requests if beside else 0)
-    most = least + trial.traffic.failed + settings.all_connections * settings.streams
-    wanted = f"{least} to {most}"
-    if served is None:
-        return Check(
-            name=name,
-            holds=None,
-            wanted=wanted,
-            seen="unknown",
-            reason="this server keeps no count",
-        )
-    return Check(name=name, holds=least <= served <= most, wanted=wanted, seen=str(served))
 
 
 def load_cpus(readings: Readings) -> list[int]:

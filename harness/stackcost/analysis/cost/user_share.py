@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from stackcost.analysis.cost.stack_counts import TASKS, sampled_user_share
 from stackcost.analysis.cost.threads import seconds_of_threads
 from stackcost.analysis.readings import Readings, sum_of
-from stackcost.analysis.why.stack_counts import TASKS, sampled_user_share
 from stackcost.contracts import metrics
 from stackcost.contracts.http import SecondsByMode
 

@@ -155,7 +155,7 @@ PACKETS = Figure[LoadTrials](
 
 
 def _steady(name: str, definition: str) -> Figure[LoadTrials]:
-    """A part of how steady the rate was in the sustain window (`trial.steadiness`)."""
+    """A part of how steady the rate was in the sustain window (`analysis.steadiness`)."""
 
     def read(readings: Readings) -> float | None:
         found = steadiness_of(readings)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from stackcost.analysis.readings import Readings
+from stackcost.analysis.steadiness import CLOSEST_S, apart, counter_series
 from stackcost.analysis.trial.checks import Check
-from stackcost.analysis.trial.steadiness import CLOSEST_S, apart, counter_series
 from stackcost.contracts.metrics import TREX_COUNTER
 from stackcost.contracts.window import Window
 

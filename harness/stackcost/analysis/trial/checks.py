@@ -34,16 +34,20 @@ def checks(readings: Readings) -> list[Check]:
     """The comparisons of one trial; of one that held flows open, that its account of time closes.
 
     A peer that speaks frames itself leaves no receive work to the kernel, so none is compared. A
-    server behind a device has its own on the generator's cores.
+    server behind a device has its own on the generator's cores. Of HTTP clients their requests and
+    the account are compared.
     """
     trial = readings.trial
     if trial.traffic.holds:
-        return [time_is_accounted(readings)]
+        return [_time_is_accounted(readings)]
+    if trial.traffic.unit == "request":
+        served = _served_as_asked(trial)
+        return [*([served] if served else []), _time_is_accounted(readings)]
     found = [
         _counts_agree(trial),
         _bytes_agree(trial),
         _server_agrees(trial),
-        time_is_accounted(readings),
+        _time_is_accounted(readings),
     ]
     if trial.traffic.tls and trial.traffic.tls.asked.resumption:
         found.append(_resumes_as_asked(trial.traffic.tls))
@@ -52,6 +56,34 @@ def checks(readings: Readings) -> list[Check]:
     if not core_time.has_peer(readings) and not has_backend(trial):
         found.append(_receive_work_is_the_servers(readings))
     return found
+
+
+def _served_as_asked(trial: Trial) -> Check | None:
+    """The server's count of requests against the clients'; None of a trial without clients' counts.
+
+    A client that ends cuts the requests that are under way, which the server has counted: at most
+    one for each connection, or for each stream of it.
+    """
+    counts, settings = trial.traffic.counted, trial.traffic.http_settings
+    if counts is None or settings is None:
+        return None
+    name = (
+        "requests counted by the server = those counted by the clients (+ those cut off at the end)"
+    )
+    served = trial.traffic.server_requests
+    beside = trial.traffic.counted_beside
+    least = counts.requests + (beside.requests if beside else 0)
+    most = least + trial.traffic.failed + settings.all_connections * settings.streams
+    wanted = f"{least} to {most}"
+    if served is None:
+        return Check(
+            name=name,
+            holds=None,
+            wanted=wanted,
+            seen="unknown",
+            reason="this server keeps no count",
+        )
+    return Check(name=name, holds=least <= served <= most, wanted=wanted, seen=str(served))
 
 
 def _counts_agree(trial: Trial) -> Check:
@@ -143,7 +175,7 @@ def _receive_work_is_the_servers(readings: Readings) -> Check:
     return Check(name=name, holds=share >= RECEIVE_SHARE, wanted=wanted, seen=f"{share:.1%}")
 
 
-def time_is_accounted(readings: Readings) -> Check:
+def _time_is_accounted(readings: Readings) -> Check:
     """Whether every moment of the main phase was booked to some kind of time."""
     name = "user + system + irq + softirq + idle (stolen time included) = wall time x cores"
     found = accounted_time(readings.at(readings.trial.traffic.main_phase))

@@ -15,15 +15,15 @@ from stackcost.analysis.cost.http import busy_share, load_cpus
 from stackcost.analysis.cost.slowed import slowed_share
 from stackcost.analysis.cost.undisturbed import undisturbed
 from stackcost.analysis.readings import Readings
-from stackcost.analysis.trial import thresholds
-from stackcost.analysis.trial.diagnosis import diagnosis
-from stackcost.analysis.trial.limits import full_accept_queue, limits_reached
-from stackcost.analysis.trial.steadiness import (
+from stackcost.analysis.steadiness import (
     Steadiness,
     completed_series,
     served_series,
     steadiness,
 )
+from stackcost.analysis.trial import thresholds
+from stackcost.analysis.trial.diagnosis import diagnosis
+from stackcost.analysis.trial.limits import full_accept_queue, limits_reached
 from stackcost.contracts import metrics
 from stackcost.contracts.counts import NOT_SEEN, Histograms, StackCheck
 from stackcost.contracts.latency import TLS_HANDSHAKE

@@ -20,17 +20,17 @@ from typing import NamedTuple
 from stackcost.analysis.cost.breakdown import softirq_cost
 from stackcost.analysis.cost.core_time import kernel_threads, own_processes
 from stackcost.analysis.cost.cpu import server_cost
-from stackcost.analysis.cost.user_share import is_divided_by_account
-from stackcost.analysis.readings import Readings, kept
-from stackcost.analysis.trial.thresholds import UNMATCHED_LIMIT
-from stackcost.analysis.why.function_table import UNMATCHED, USER, table
-from stackcost.analysis.why.stack_counts import (
+from stackcost.analysis.cost.stack_counts import (
     IN_KERNEL,
     TASKS,
     StackCount,
     sampled_user_share,
     stacks,
 )
+from stackcost.analysis.cost.user_share import is_divided_by_account
+from stackcost.analysis.readings import Readings, kept
+from stackcost.analysis.trial.thresholds import UNMATCHED_LIMIT
+from stackcost.analysis.why.function_table import UNMATCHED, USER, table
 from stackcost.contracts.metrics import IRQ_COUNT, IRQ_TIME, STACK_FIRED, STACK_SAMPLES
 
 MEASURING, TIMERS = "the measurement itself", "timers"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from stackcost.analysis.ceiling.summary import CeilingSummary
-from stackcost.analysis.cost.http_costs import Cost
+from stackcost.analysis.comparing.http_costs import Cost
 from stackcost.analysis.device.event_summary import EventSummary
 from stackcost.analysis.figures import counted
 from stackcost.analysis.figures.registry import OF_TRIALS, is_judged
