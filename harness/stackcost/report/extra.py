@@ -1,6 +1,6 @@
 """What renders reports and opens notebooks is an extra: measuring and printing need none of it."""
 
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, distribution
 
 from rich.console import Console
 
@@ -13,7 +13,7 @@ INSTALL = "pip install 'stackcost[notebooks]'"
 
 def missing() -> list[str]:
     """Packages of the extra that are not installed."""
-    return [name for name in PACKAGES if not find_spec(name)]
+    return [name for name in PACKAGES if not _installed(name)]
 
 
 def can_render(console: Console) -> bool:
@@ -30,3 +30,11 @@ def require() -> None:
     """StackcostError, which names the extra, when a part of it is not installed."""
     if absent := missing():
         raise StackcostError(f"reports and notebooks need {', '.join(absent)}", INSTALL)
+
+
+def _installed(name: str) -> bool:
+    try:
+        distribution(name)
+    except PackageNotFoundError:
+        return False
+    return True
