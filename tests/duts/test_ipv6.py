@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stackcost.analysis.device.device import device
+from stackcost.analysis.device import device
 from stackcost.contracts.addresses import ipv6_of
 from stackcost.contracts.errors import StackcostError
 from stackcost.contracts.trial import Trial

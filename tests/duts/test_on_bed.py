@@ -10,7 +10,7 @@ from scipy.stats import linregress
 from stackcost.analysis.ceiling.bottleneck import find_bottleneck
 from stackcost.analysis.ceiling.settings import Goal, SearchSettings
 from stackcost.analysis.ceiling.stored import SearchKey
-from stackcost.analysis.device.device import device
+from stackcost.analysis.device import device
 from stackcost.analysis.readings import Readings
 from stackcost.contracts import metrics
 from stackcost.duts.base import Dut

@@ -16,7 +16,7 @@ from stackcost.analysis.cost.cpu import (
     server_total,
     uncorrected_cost,
 )
-from stackcost.analysis.device.device import device
+from stackcost.analysis.device import device
 from stackcost.analysis.device.event_summary import summarise_events
 from stackcost.bed.network import existing_namespaces
 from stackcost.contracts import metrics

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import linregress
 
 from stackcost.analysis.cost.cpu import server_cost
-from stackcost.analysis.device.device import device
+from stackcost.analysis.device import device
 from stackcost.duts.base import Dut
 from stackcost.files import DUTS
 from stackcost.host.namespace import execute

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from stackcost.analysis.cost.cpu import server_cost
-from stackcost.analysis.device.device import device
+from stackcost.analysis.device import device
 from stackcost.contracts.errors import StackcostError
 from stackcost.files import DUTS
 from stackcost.servers.own_files import module_of
